@@ -1,0 +1,1 @@
+"""One story: its settings, its tree of nodes, its turns."""

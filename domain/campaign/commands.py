@@ -1,0 +1,106 @@
+"""What can be asked of a story. Commands are dumb: whatever they need from the world is in them."""
+
+from dataclasses import dataclass
+
+from domain.campaign.events import FailureStage, TurnKind
+from domain.campaign.settings import CampaignRevision, CampaignSettings
+from domain.extraction.extraction import Extraction
+from domain.prompt.events import Accounting, PromptSent
+
+
+@dataclass(frozen=True)
+class StartCampaign:
+    """Create a story."""
+
+    campaign: str
+    settings: CampaignSettings
+    opening: str
+    replaced_surrogates: int = 0
+
+
+@dataclass(frozen=True)
+class ReviseCampaign:
+    """Change a story's settings."""
+
+    campaign: str
+    revision: CampaignRevision
+
+
+@dataclass(frozen=True)
+class OpenTurn:
+    """Take a turn: the player's words, or none for `continue`."""
+
+    campaign: str
+    turn: str
+    kind: TurnKind
+    text: str
+    process: str
+    request_hash: str
+    idempotency_key: str | None = None
+    replaced_surrogates: int = 0
+
+
+@dataclass(frozen=True)
+class OpenRetry:
+    """Ask for another take of the newest narration, or for a first one of an action that has none."""
+
+    campaign: str
+    turn: str
+    process: str
+    request_hash: str
+    idempotency_key: str | None = None
+
+
+@dataclass(frozen=True)
+class RecordPrompt:
+    """Record what is about to be sent for a running turn."""
+
+    campaign: str
+    prompt: PromptSent
+
+
+@dataclass(frozen=True)
+class AcceptNarration:
+    """Take a reply into the story."""
+
+    campaign: str
+    turn: str
+    raw_reply: str
+    reasoning: str
+    extraction: Extraction
+    finish_reason: str | None
+    accounting: Accounting | None
+
+
+@dataclass(frozen=True)
+class FailTurn:
+    """Close a turn without a narration, if it is still open."""
+
+    campaign: str
+    turn: str
+    stage: FailureStage
+    error: str
+    message: str
+    partial_reply: str = ""
+    partial_reasoning: str = ""
+    accounting: Accounting | None = None
+
+
+@dataclass(frozen=True)
+class RequestCancel:
+    """Ask for a running turn to stop."""
+
+    campaign: str
+    turn: str
+
+
+CampaignCommand = (
+    StartCampaign
+    | ReviseCampaign
+    | OpenTurn
+    | OpenRetry
+    | RecordPrompt
+    | AcceptNarration
+    | FailTurn
+    | RequestCancel
+)

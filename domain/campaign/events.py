@@ -1,0 +1,135 @@
+"""What happens to a story. Each event says when it is written; its topic is for ever."""
+
+from typing import Annotated, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from domain.campaign.settings import CampaignRevision, CampaignSettings
+from domain.event import DomainEvent
+from domain.extraction.extraction import Removal
+
+PlayerKind = Literal["do", "say", "story"]
+TurnKind = Literal["do", "say", "story", "continue"]
+NodeKind = Literal["opening", "do", "say", "story", "narration"]
+Operation = Literal["turn", "retry"]
+FailureStage = Literal["prompt", "sending", "model", "reply", "interrupted", "cancelled"]
+
+NodeId = Annotated[int, Field(ge=1)]
+
+
+class Placed(BaseModel):
+    """What has a place in the story: its node, and the node's coordinate (branch, depth)."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    node: NodeId
+    branch: Annotated[int, Field(ge=1)]
+    depth: Annotated[int, Field(ge=1)]
+
+
+class CampaignStarted(DomainEvent):
+    """A story was created. The first event of its stream; it makes node 1, the opening, at (1, 1)."""
+
+    topic: ClassVar = "campaign.started"
+
+    settings: CampaignSettings
+    opening: str
+    replaced_surrogates: int = 0
+
+
+class CampaignRevised(DomainEvent):
+    """The player changed settings of the story. Written only when something differs."""
+
+    topic: ClassVar = "campaign.revised"
+
+    changes: CampaignRevision
+
+
+class CampaignDeleted(DomainEvent):
+    """A story was deleted, and its stream dropped in the same transaction.
+
+    The tombstone stands in the installation's stream: which campaign, how many events it had, and the hash at its end.
+    """
+
+    topic: ClassVar = "campaign.deleted"
+
+    campaign: str
+    title: str
+    events: int
+    head: str
+
+
+class TurnOpened(DomainEvent):
+    """A turn began: the first thing written for it, before any prompt is built or model asked.
+
+    `parent` is the node that the narration will hang under. `process` names the lock that its owner holds while it
+    lives, by which others tell a dead turn from a slow one.
+    """
+
+    topic: ClassVar = "story.turn_opened"
+
+    turn: str
+    operation: Operation
+    kind: TurnKind
+    parent: NodeId
+    retry_of: NodeId | None = None
+    idempotency_key: str | None = None
+    request_hash: str
+    process: str
+
+
+class PlayerActed(DomainEvent, Placed):
+    """The player's words, as typed. Written with the turn's opening, so that they survive whatever follows."""
+
+    topic: ClassVar = "story.player_acted"
+
+    parent: NodeId
+    kind: PlayerKind
+    text: str
+    replaced_surrogates: int = 0
+
+
+class NarrationAccepted(DomainEvent, Placed):
+    """The narrator's reply was taken into the story.
+
+    The prose is the raw reply without the removals. `late` marks a reply to a turn that had been closed meanwhile: a
+    take, the head unmoved.
+    """
+
+    topic: ClassVar = "story.narration_accepted"
+
+    parent: NodeId
+    raw_reply: str
+    reasoning: str = ""
+    extractor: str
+    removals: tuple[Removal, ...] = ()
+    finish_reason: str | None
+    retry_of: NodeId | None = None
+    late: bool = False
+
+
+class TurnFailed(DomainEvent):
+    """A turn ended without a narration. What had come by then is kept for the audit and is never story."""
+
+    topic: ClassVar = "story.turn_failed"
+
+    turn: str
+    stage: FailureStage
+    error: str
+    message: str
+    partial_reply: str = ""
+    partial_reasoning: str = ""
+
+
+class CancelRequested(DomainEvent):
+    """The player asked for a running turn to stop. Its owner, in whichever process, closes the connection and the turn."""
+
+    topic: ClassVar = "story.cancel_requested"
+
+    turn: str
+
+
+CampaignEvent = (
+    CampaignStarted | CampaignRevised | TurnOpened | PlayerActed | NarrationAccepted | TurnFailed | CancelRequested
+)
+"""What is found in a campaign's own stream, from this module."""

@@ -1,0 +1,34 @@
+"""Every event that a log may hold, in one list."""
+
+from domain.campaign.events import (
+    CampaignDeleted,
+    CampaignRevised,
+    CampaignStarted,
+    CancelRequested,
+    NarrationAccepted,
+    PlayerActed,
+    TurnFailed,
+    TurnOpened,
+)
+from domain.event import DomainEvent, EventCatalogue
+from domain.installation import SettingsChanged
+from domain.prompt.events import PromptSent, ReplyAccounted
+
+EVENTS: tuple[type[DomainEvent], ...] = (
+    CampaignStarted,
+    CampaignRevised,
+    CampaignDeleted,
+    TurnOpened,
+    PlayerActed,
+    NarrationAccepted,
+    TurnFailed,
+    CancelRequested,
+    PromptSent,
+    ReplyAccounted,
+    SettingsChanged,
+)
+
+
+def catalogue() -> EventCatalogue:
+    """The allow-list of this version of Fabula, with the way up from every older schema."""
+    return EventCatalogue(EVENTS)

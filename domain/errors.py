@@ -1,0 +1,322 @@
+"""Everything that Fabula refuses or fails at, as one tree.
+
+    FabulaError
+    ├── NotFound             UnknownCampaign · UnknownNode · UnknownTurn · UnknownProjection
+    ├── NotNow               TurnInProgress · TurnNotRunning · TurnClosed · NothingToRetry
+    ├── NotAcceptable        InvalidInput · ContextOverflow · EndpointRefused · IdempotencyKeyReused
+    ├── ModelFailure         ModelUnreachable · ModelRefused · ModelReplyIncomplete · ModelReplyEmpty · ModelTimeout
+    ├── TurnCancelled
+    └── StoreFailure         StoreUnavailable · StoreReadOnly · StoreFull · StoreNewer · LogDamaged · ViewBehind
+
+Each error builds its sentence from its fields and says what to do next. `code` is the word by which programs know it;
+what that means for HTTP or for an exit status is decided where HTTP and exit statuses are known.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+
+class FabulaError(Exception):
+    """The root of the tree. `message` is for the person who reads it, `fields` for the program that does."""
+
+    code: ClassVar[str]
+    title: ClassVar[str]
+
+    def __init__(self, message: str, **fields: object) -> None:
+        super().__init__(message)
+        self.message = message
+        self.fields: dict[str, object] = fields
+
+
+class NotFound(FabulaError):
+    """What was named does not exist."""
+
+
+class UnknownCampaign(NotFound):
+    code = "unknown_campaign"
+    title = "There is no such campaign"
+
+    def __init__(self, campaign: str) -> None:
+        super().__init__(
+            f"There is no campaign {campaign!r} in this store. GET /api/campaigns, or `fabula campaigns`, lists those there are.",
+            campaign=campaign,
+        )
+
+
+class UnknownNode(NotFound):
+    code = "unknown_node"
+    title = "There is no such node"
+
+    def __init__(self, campaign: str, node: int) -> None:
+        super().__init__(
+            f"Campaign {campaign} has no node {node}. Its story lists the nodes there are.", campaign=campaign, node=node
+        )
+
+
+class UnknownTurn(NotFound):
+    code = "unknown_turn"
+    title = "There is no such turn"
+
+    def __init__(self, campaign: str, turn: str, detail: str = "") -> None:
+        super().__init__(
+            detail or f"Campaign {campaign} has no turn {turn!r}. Each answer to a turn names it.",
+            campaign=campaign,
+            turn=turn,
+        )
+
+
+class UnknownProjection(NotFound):
+    code = "unknown_projection"
+    title = "There is no such projection"
+
+    def __init__(self, name: str, known: Sequence[str]) -> None:
+        super().__init__(f"There is no projection {name!r}. There are: {', '.join(known)}.", name=name, known=list(known))
+
+
+class NotNow(FabulaError):
+    """Possible at another time or place in the story."""
+
+
+class TurnInProgress(NotNow):
+    code = "turn_in_progress"
+    title = "A turn is in progress"
+
+    def __init__(self, campaign: str, turn: str) -> None:
+        super().__init__(
+            f"Turn {turn} of this story is still being told. Wait for it, or cancel it with "
+            f"POST /api/campaigns/{campaign}/turns/{turn}/cancel.",
+            campaign=campaign,
+            turn=turn,
+        )
+
+
+class TurnNotRunning(NotNow):
+    code = "turn_not_running"
+    title = "The turn is not running"
+
+    def __init__(self, turn: str, ended: str) -> None:
+        super().__init__(
+            f"Turn {turn} has ended already ({ended}), so there is nothing to cancel. The story shows what became of it.",
+            turn=turn,
+            ended=ended,
+        )
+
+
+class TurnClosed(NotNow):
+    """Something was to be recorded for a turn that has been closed meanwhile. Never shown to a player."""
+
+    code = "turn_not_running"
+    title = "The turn was closed meanwhile"
+
+    def __init__(self, turn: str, ended: str) -> None:
+        super().__init__(f"Turn {turn} was closed meanwhile ({ended}). Nothing was lost; take the turn again.", turn=turn)
+
+
+class NothingToRetry(NotNow):
+    code = "nothing_to_retry"
+    title = "There is nothing to retry"
+
+    def __init__(self, campaign: str) -> None:
+        super().__init__(
+            "The story stands at its opening, and nothing has been narrated yet. Take a turn first.", campaign=campaign
+        )
+
+
+class NotAcceptable(FabulaError):
+    """Understood, and refused for what it says."""
+
+
+class InvalidInput(NotAcceptable):
+    code = "invalid"
+    title = "The input is not valid"
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        listed = "; ".join(f"{field}: {problem}" for field, problem in problems.items())
+        super().__init__(f"Nothing was changed. {listed}.", fields=dict(problems))
+
+
+class ContextOverflow(NotAcceptable):
+    code = "context_overflow"
+    title = "The prompt does not fit"
+
+    def __init__(self, parts: Mapping[str, int], effective: int, *, window_binds: bool) -> None:
+        listed = ", ".join(f"{name} {tokens}" for name, tokens in parts.items() if tokens)
+        advice = (
+            "Load the model with a larger window, or shorten the longest of these."
+            if window_binds
+            else "Raise context_budget in the settings, or shorten the longest of these."
+        )
+        super().__init__(
+            f"What must be in every prompt takes {sum(parts.values())} tokens of {effective}, which leaves none for "
+            f"the story: {listed}. {advice}",
+            parts=dict(parts),
+            effective=effective,
+            window_binds=window_binds,
+        )
+
+
+class EndpointRefused(NotAcceptable):
+    code = "endpoint_refused"
+    title = "The endpoint is refused"
+
+    def __init__(self, endpoint: str, why: str) -> None:
+        super().__init__(
+            f"{endpoint!r} is refused: {why}. Use an http or https address on this machine or in a private network, "
+            "for instance http://127.0.0.1:11434/v1.",
+            endpoint=endpoint,
+        )
+
+
+class IdempotencyKeyReused(NotAcceptable):
+    code = "idempotency_key_reused"
+    title = "The idempotency key belongs to another request"
+
+    def __init__(self, key: str, turn: str) -> None:
+        super().__init__(
+            f"Idempotency-Key {key!r} was used for turn {turn} with another body. Use a new key for a new request.",
+            key=key,
+            turn=turn,
+        )
+
+
+class ModelFailure(FabulaError):
+    """The narrator could not be asked, or did not answer well enough. `partial` is what it had said by then."""
+
+    partial: str = ""
+    partial_reasoning: str = ""
+
+
+class ModelUnreachable(ModelFailure):
+    code = "model_unreachable"
+    title = "The narrator cannot be reached"
+
+    def __init__(self, endpoint: str, why: str) -> None:
+        super().__init__(
+            f"Nothing answers at {endpoint} ({why}). Your words are kept: start the model server, or change `endpoint` "
+            "in the settings, then retry.",
+            endpoint=endpoint,
+        )
+
+
+class ModelRefused(ModelFailure):
+    code = "model_refused"
+    title = "The narrator's server refused the request"
+
+    def __init__(self, endpoint: str, said: str, status: int | None = None) -> None:
+        where = f"with HTTP {status}" if status is not None else "in its reply"
+        super().__init__(
+            f"The server at {endpoint} refused {where}: {said or 'it gave no reason'}. Your words are kept: mend the "
+            "cause (the model's name, its window, its log), then retry.",
+            endpoint=endpoint,
+            said=said,
+            upstream_status=status,
+        )
+
+
+class ModelReplyIncomplete(ModelFailure):
+    code = "model_reply_incomplete"
+    title = "The narration broke off"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(
+            f"The narrator's reply broke off before its end ({why}). What came is kept with the turn's record, not in "
+            "the story; retry for another."
+        )
+
+
+class ModelReplyEmpty(ModelFailure):
+    code = "model_reply_empty"
+    title = "The narration was empty"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"The narrator's reply holds no story ({why}). Your words are kept; retry for another.")
+
+
+class ModelTimeout(ModelFailure):
+    code = "model_timeout"
+    title = "The narrator took too long"
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__(
+            f"The narrator said nothing for {seconds:g} seconds. Your words are kept: retry, or raise "
+            "`model_timeout_seconds` in the settings.",
+            seconds=seconds,
+        )
+
+
+class TurnCancelled(FabulaError):
+    code = "turn_cancelled"
+    title = "The turn was cancelled"
+
+    def __init__(self, turn: str) -> None:
+        super().__init__(f"Turn {turn} was cancelled. Its words and what had been narrated are kept in its record.", turn=turn)
+
+
+class StoreFailure(FabulaError):
+    """The log or a view cannot do its work."""
+
+
+class StoreUnavailable(StoreFailure):
+    code = "store_unavailable"
+    title = "The store does not answer"
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"The store does not answer: {why}. What was acknowledged is safe; try again.")
+
+
+class StoreReadOnly(StoreFailure):
+    code = "store_read_only"
+    title = "The store cannot be written"
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"The store at {where} is read-only, so nothing was recorded. Make the directory and its files writable for "
+            "this user, then try again.",
+            where=where,
+        )
+
+
+class StoreFull(StoreFailure):
+    code = "store_full"
+    title = "The disk is full"
+
+    def __init__(self, where: str) -> None:
+        super().__init__(
+            f"The disk that holds {where} is full, so nothing was recorded. Make room, then try again; what was "
+            "acknowledged is safe.",
+            where=where,
+        )
+
+
+class StoreNewer(StoreFailure):
+    code = "store_newer"
+    title = "The store was written by a newer Fabula"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"This store holds {what}, which this version does not know. Nothing was touched: use the newer Fabula.")
+
+
+class LogDamaged(StoreFailure):
+    code = "store_unavailable"
+    title = "The log is damaged"
+
+    def __init__(self, stream: str, version: int, why: str) -> None:
+        super().__init__(
+            f"Event {version} of stream {stream} is damaged: {why}. `fabula verify` names the first event that does not fit; "
+            "restore the store from a backup.",
+            stream=stream,
+            version=version,
+        )
+
+
+class ViewBehind(StoreFailure):
+    code = "view_behind"
+    title = "A view has not caught up"
+
+    def __init__(self, name: str, position: int, wanted: int) -> None:
+        super().__init__(
+            f"The view {name!r} stands at {position} and this answer needs {wanted}. It is catching up; ask again in a moment.",
+            name=name,
+            position=position,
+            wanted=wanted,
+        )

@@ -1,0 +1,98 @@
+"""What an event is, and how stored bytes become one again."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import orjson
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from domain.errors import LogDamaged, StoreNewer
+
+Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
+
+
+class DomainEvent(BaseModel):
+    """Something that happened. Frozen, past tense, and stored under its `topic` for ever."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    topic: ClassVar[str]
+    schema_version: ClassVar[int] = 1
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """An event with its place in the log.
+
+    `position` is the place among all events, `version` the place in its own stream (from 1, without gaps). `at` is
+    RFC 3339 in UTC. `payload_hash` is sha256 over the stored payload; `chain` links it to the stream's event before.
+    """
+
+    position: int
+    stream: str
+    version: int
+    topic: str
+    schema_version: int
+    event_id: str
+    at: str
+    turn: str | None
+    actor: str
+    event: DomainEvent
+    payload_hash: bytes
+    chain: bytes
+
+
+def canonical_json(value: object) -> bytes:
+    """JSON as it is hashed: sorted keys, no spaces, UTF-8, NaN and infinities refused (ValueError)."""
+    return json.dumps(value, sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False).encode()
+
+
+class EventCatalogue:
+    """The allow-list of topics. What is not in it cannot be written and is never decoded.
+
+    `upcasters` maps (topic, schema version) to the function that turns a payload of that version into one of the next.
+    """
+
+    def __init__(
+        self, events: Iterable[type[DomainEvent]], upcasters: Mapping[tuple[str, int], Upcaster] | None = None
+    ) -> None:
+        self._upcasters = dict(upcasters or {})
+        self._events: dict[str, type[DomainEvent]] = {}
+        for event in events:
+            if event.topic in self._events:
+                raise ValueError(f"two events claim the topic {event.topic!r}")
+            missing = [v for v in range(1, event.schema_version) if (event.topic, v) not in self._upcasters]
+            if missing:
+                raise ValueError(f"{event.topic!r} has no upcaster from schema {missing}")
+            self._events[event.topic] = event
+
+    @property
+    def topics(self) -> Mapping[str, type[DomainEvent]]:
+        """Topic to event class."""
+        return self._events
+
+    def encode(self, event: DomainEvent) -> bytes:
+        """The payload as stored: compact JSON with sorted keys. ValueError for an event that is not in the list."""
+        if self._events.get(event.topic) is not type(event):
+            raise ValueError(f"{type(event).__name__} is not in the catalogue of events")
+        return orjson.dumps(event.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
+
+    def decode(self, topic: str, schema_version: int, payload: bytes, *, stream: str = "", version: int = 0) -> DomainEvent:
+        """The event of a stored payload, brought to today's schema.
+
+        Raises StoreNewer for a topic or schema of a newer program, LogDamaged for bytes that are no such event.
+        """
+        event_class = self._events.get(topic)
+        if event_class is None:
+            raise StoreNewer(f"an event of the kind {topic!r}")
+        if schema_version > event_class.schema_version:
+            raise StoreNewer(f"{topic!r} in schema {schema_version}")
+        try:
+            data = orjson.loads(payload)
+            for step in range(schema_version, event_class.schema_version):
+                data = self._upcasters[topic, step](data)
+            return event_class.model_validate(data)
+        except (orjson.JSONDecodeError, ValidationError, UnicodeDecodeError) as error:
+            raise LogDamaged(stream, version, f"its payload is no {topic!r} ({type(error).__name__})") from error

@@ -1,0 +1,1 @@
+"""From a raw reply to prose: named rules, versioned extractors, exact removals."""

@@ -1,0 +1,1 @@
+"""What the narrator is sent: sections, budget, history floor, the exact bytes, and the account of what was read."""
