@@ -49,7 +49,9 @@ class UnknownNode(NotFound):
 
     def __init__(self, campaign: str, node: int) -> None:
         super().__init__(
-            f"Campaign {campaign} has no node {node}. Its story lists the nodes there are.", campaign=campaign, node=node
+            f"Campaign {campaign} has no node {node}. Its story lists the nodes there are.",
+            campaign=campaign,
+            node=node,
         )
 
 
@@ -70,7 +72,9 @@ class UnknownProjection(NotFound):
     title = "There is no such projection"
 
     def __init__(self, name: str, known: Sequence[str]) -> None:
-        super().__init__(f"There is no projection {name!r}. There are: {', '.join(known)}.", name=name, known=list(known))
+        super().__init__(
+            f"There is no projection {name!r}. There are: {', '.join(known)}.", name=name, known=list(known)
+        )
 
 
 class NotNow(FabulaError):
@@ -109,7 +113,9 @@ class TurnClosed(NotNow):
     title = "The turn was closed meanwhile"
 
     def __init__(self, turn: str, ended: str) -> None:
-        super().__init__(f"Turn {turn} was closed meanwhile ({ended}). Nothing was lost; take the turn again.", turn=turn)
+        super().__init__(
+            f"Turn {turn} was closed meanwhile ({ended}). Nothing was lost; take the turn again.", turn=turn
+        )
 
 
 class NothingToRetry(NotNow):
@@ -249,7 +255,9 @@ class TurnCancelled(FabulaError):
     title = "The turn was cancelled"
 
     def __init__(self, turn: str) -> None:
-        super().__init__(f"Turn {turn} was cancelled. Its words and what had been narrated are kept in its record.", turn=turn)
+        super().__init__(
+            f"Turn {turn} was cancelled. Its words and what had been narrated are kept in its record.", turn=turn
+        )
 
 
 class StoreFailure(FabulaError):
@@ -293,7 +301,9 @@ class StoreNewer(StoreFailure):
     title = "The store was written by a newer Fabula"
 
     def __init__(self, what: str) -> None:
-        super().__init__(f"This store holds {what}, which this version does not know. Nothing was touched: use the newer Fabula.")
+        super().__init__(
+            f"This store holds {what}, which this version does not know. Nothing was touched: use the newer Fabula."
+        )
 
 
 class LogDamaged(StoreFailure):

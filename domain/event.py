@@ -79,7 +79,9 @@ class EventCatalogue:
             raise ValueError(f"{type(event).__name__} is not in the catalogue of events")
         return orjson.dumps(event.model_dump(mode="json"), option=orjson.OPT_SORT_KEYS)
 
-    def decode(self, topic: str, schema_version: int, payload: bytes, *, stream: str = "", version: int = 0) -> DomainEvent:
+    def decode(
+        self, topic: str, schema_version: int, payload: bytes, *, stream: str = "", version: int = 0
+    ) -> DomainEvent:
         """The event of a stored payload, brought to today's schema.
 
         Raises StoreNewer for a topic or schema of a newer program, LogDamaged for bytes that are no such event.

@@ -23,7 +23,9 @@ class Settings(BaseModel):
     temperature: Annotated[float, Field(ge=0, le=5, allow_inf_nan=False)] = 0.8
     top_p: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] | None = None
-    stop: Annotated[tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...], Field(max_length=16)] = ()
+    stop: Annotated[
+        tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...], Field(max_length=16)
+    ] = ()
     max_output_tokens: Annotated[int, Field(ge=16, le=32_768)] = 400
     context_budget: Annotated[int, Field(ge=512, le=2_000_000)] = 16_384
     context_window_override: Annotated[int, Field(ge=256, le=200_000)] | None = None

@@ -95,12 +95,5 @@ class RequestCancel:
 
 
 CampaignCommand = (
-    StartCampaign
-    | ReviseCampaign
-    | OpenTurn
-    | OpenRetry
-    | RecordPrompt
-    | AcceptNarration
-    | FailTurn
-    | RequestCancel
+    StartCampaign | ReviseCampaign | OpenTurn | OpenRetry | RecordPrompt | AcceptNarration | FailTurn | RequestCancel
 )

@@ -83,6 +83,7 @@ class PlayerActed(DomainEvent, Placed):
 
     topic: ClassVar = "story.player_acted"
 
+    turn: str
     parent: NodeId
     kind: PlayerKind
     text: str
@@ -98,6 +99,7 @@ class NarrationAccepted(DomainEvent, Placed):
 
     topic: ClassVar = "story.narration_accepted"
 
+    turn: str
     parent: NodeId
     raw_reply: str
     reasoning: str = ""
@@ -132,4 +134,4 @@ class CancelRequested(DomainEvent):
 CampaignEvent = (
     CampaignStarted | CampaignRevised | TurnOpened | PlayerActed | NarrationAccepted | TurnFailed | CancelRequested
 )
-"""What is found in a campaign's own stream, from this module."""
+"""What this module adds to a campaign's own stream."""

@@ -1,0 +1,183 @@
+"""From a story's settings and line to the request that is sent: one pure function, also for the dry run."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from domain.campaign.settings import CampaignSettings
+from domain.errors import ContextOverflow
+from domain.installation import Settings
+from domain.ports import TokenCounter
+from domain.prompt import texts
+from domain.prompt.budget import MESSAGE_OVERHEAD, SEPARATOR, Budget, budget_for
+from domain.prompt.events import HistorySpan, SectionSpan, TokenTally, Window
+from domain.prompt.floor import Floor, Kept, keep
+from domain.prompt.request import Body, messages_of, serialize
+from domain.prompt.sections import LABELS, ORDER, HistoryNode, Section, live_sections, static_sections
+from domain.prompt.wording import as_prompted
+
+
+@dataclass(frozen=True)
+class StoryView:
+    """What of a campaign a prompt is made of.
+
+    `line` is the end of the line that is to be told on, oldest first: all of it, or as much as can possibly fit.
+    `depth` is the moment of its newest node; `earlier` the floor of the line's newest earlier prompt.
+    """
+
+    campaign: CampaignSettings
+    line: tuple[HistoryNode, ...]
+    depth: int
+    earlier: Floor | None = None
+
+
+@dataclass(frozen=True)
+class Prompt:
+    """An assembled request: its bytes, and the account of what they are made of."""
+
+    body: Body
+    sections: tuple[SectionSpan, ...]
+    tokens: TokenTally
+    history: HistorySpan
+
+
+@dataclass(frozen=True)
+class _Frame:
+    """Everything around the history, priced."""
+
+    static: tuple[Section, ...]
+    live: tuple[Section, ...]
+    tokens: Mapping[str, int]
+    transport: int
+    budget: Budget
+
+    @property
+    def protected(self) -> int:
+        return sum(self.tokens.values()) + self.transport + self.budget.reply + self.budget.reserve
+
+    @property
+    def for_history(self) -> int:
+        return self.budget.effective - self.protected
+
+
+def history_budget(
+    campaign: CampaignSettings, settings: Settings, window: Window, counter: TokenCounter, *, awaits_action: bool
+) -> int:
+    """The tokens that the history may take. ContextOverflow when what must be in every prompt leaves none."""
+    return _frame(campaign, settings, window, counter, awaits_action=awaits_action).for_history
+
+
+def price(node: HistoryNode, counter: TokenCounter) -> int:
+    """What a node of the history takes, its message's borders included."""
+    return counter.count(as_prompted(node)) + MESSAGE_OVERHEAD
+
+
+def assemble(view: StoryView, settings: Settings, window: Window, counter: TokenCounter) -> Prompt:
+    """The request for the narration that follows the view's line. Raises ContextOverflow before any model is asked."""
+    awaits_action = not view.line[-1].is_player
+    frame = _frame(view.campaign, settings, window, counter, awaits_action=awaits_action)
+    prices = [price(node, counter) for node in view.line]
+    depths = [node.depth for node in view.line]
+    kept = keep(depths, prices, frame.for_history, view.earlier, settings.low_water_percent)
+    history, truncated = _shown(view.line[kept.first :], frame.for_history, counter)
+    taken = sum(price(node, counter) for node in history)
+    body = serialize(parameters(settings), messages_of(frame.static, history, frame.live), settings.mode)
+    return Prompt(
+        body=body,
+        sections=_spans(body, frame, history, taken, kept),
+        tokens=_tally(frame, taken),
+        history=_history(view, history, kept, frame, truncated=truncated),
+    )
+
+
+def parameters(settings: Settings) -> dict[str, object]:
+    """The request's fields besides the messages; those that are not set are absent."""
+    fields: dict[str, object] = {
+        "model": settings.model,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "max_tokens": settings.max_output_tokens,
+        "temperature": settings.temperature,
+    }
+    optional = {"top_p": settings.top_p, "seed": settings.seed, "stop": list(settings.stop) or None}
+    return fields | {name: value for name, value in optional.items() if value is not None}
+
+
+def _frame(
+    campaign: CampaignSettings, settings: Settings, window: Window, counter: TokenCounter, *, awaits_action: bool
+) -> _Frame:
+    static = static_sections(campaign, settings.narrator_prompt)
+    live = live_sections(campaign, awaits_action=awaits_action)
+    tokens: dict[str, int] = {section.name: counter.count(section.text) for section in (*static, *live)}
+    own = counter.count(texts.STORY_BEGINS) + 2 * MESSAGE_OVERHEAD
+    transport = SEPARATOR * len(tokens) + own
+    frame = _Frame(
+        static, live, tokens, transport, budget_for(settings.context_budget, window, settings.max_output_tokens)
+    )
+    if frame.for_history <= 0:
+        raise ContextOverflow(_parts(frame), frame.budget.effective, window_binds=frame.budget.window_binds)
+    return frame
+
+
+def _parts(frame: _Frame) -> dict[str, int]:
+    return {
+        **frame.tokens,
+        "transport": frame.transport,
+        "reply": frame.budget.reply,
+        "reserve": frame.budget.reserve,
+    }
+
+
+def _shown(line: Sequence[HistoryNode], budget: int, counter: TokenCounter) -> tuple[tuple[HistoryNode, ...], bool]:
+    """The kept nodes; a single one that is larger than the whole budget loses its front."""
+    if len(line) > 1 or price(line[0], counter) <= budget:
+        return tuple(line), False
+    only = line[0]
+    frame = price(HistoryNode(only.node, only.depth, only.kind, ""), counter)
+    room = max(1, budget - frame)
+    cut = HistoryNode(only.node, only.depth, only.kind, counter.tail(only.text, room))
+    while price(cut, counter) > budget and room > 1:
+        room -= max(1, room // 50)
+        cut = HistoryNode(only.node, only.depth, only.kind, counter.tail(only.text, room))
+    return (cut,), True
+
+
+def _spans(
+    body: Body, frame: _Frame, history: Sequence[HistoryNode], taken: int, kept: Kept
+) -> tuple[SectionSpan, ...]:
+    why = {section.name: section.why for section in (*frame.static, *frame.live)}
+    begins = f"from the floor at moment {kept.floor_depth}" if kept.floor_depth else "from its beginning"
+    why["history"] = f"nodes {history[0].node}–{history[-1].node}, the line {begins}"
+    tokens = {**frame.tokens, "history": taken}
+    return tuple(
+        SectionSpan(name=name, label=LABELS[name], tokens=tokens[name], why=why[name], spans=body.spans[name])
+        for name in ORDER
+        if name in body.spans
+    )
+
+
+def _tally(frame: _Frame, taken: int) -> TokenTally:
+    return TokenTally(
+        total=sum(frame.tokens.values()) + frame.transport + taken,
+        budget=frame.budget.effective,
+        configured_budget=frame.budget.configured,
+        reply=frame.budget.reply,
+        reserve=frame.budget.reserve,
+        transport=frame.transport,
+        protected=frame.protected,
+        history=taken,
+    )
+
+
+def _history(
+    view: StoryView, history: Sequence[HistoryNode], kept: Kept, frame: _Frame, *, truncated: bool
+) -> HistorySpan:
+    return HistorySpan(
+        first_node=history[0].node,
+        last_node=history[-1].node,
+        total=view.depth,
+        floor_depth=kept.floor_depth,
+        floor_moved=kept.moved,
+        oldest_truncated=truncated,
+        nodes=tuple(node.node for node in history),
+        budget=frame.for_history,
+    )
