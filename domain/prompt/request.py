@@ -12,7 +12,6 @@ from domain.prompt.sections import HistoryNode, Section, SectionName
 from domain.prompt.wording import as_prompted
 
 Role = Literal["system", "user", "assistant"]
-TRANSPORT = "transport"
 _BREAK = b"\\n\\n"
 
 
@@ -46,17 +45,20 @@ def messages_of(
     """One system message; actions as user and narrations as assistant messages, equal neighbours merged; the live
     sections at the end of the last user message.
     """
-    told = [
-        ("user" if node.is_player else "assistant", Piece("history", as_prompted(node)))
-        for node in history
-        if node.text
-    ]
-    opener: list[tuple[str, Piece]] = []
-    if told and told[0][0] == "assistant":
-        opener = [("user", Piece(TRANSPORT, texts.STORY_BEGINS))]
-    tail: list[tuple[Role, Piece]] = [("user", Piece(section.name, section.text)) for section in live]
+    told = [_told(node) for node in history if node.text]
+    begins_with_narration = bool(told) and told[0][0] == "assistant"
+    opener = [_by_user(Piece("transport", texts.STORY_BEGINS))] if begins_with_narration else []
+    tail = [_by_user(Piece(section.name, section.text)) for section in live]
     system = Message("system", tuple(Piece(section.name, section.text) for section in static))
-    return (system, *_merged([*opener, *told, *tail]))
+    return (system, *_merged(opener + told + tail))
+
+
+def _told(node: HistoryNode) -> tuple[Role, Piece]:
+    return "user" if node.is_player else "assistant", Piece("history", as_prompted(node))
+
+
+def _by_user(piece: Piece) -> tuple[Role, Piece]:
+    return "user", piece
 
 
 def _merged(pieces: Iterable[tuple[Role, Piece]]) -> Iterable[Message]:

@@ -1,0 +1,406 @@
+"""The decision tables: the slice of a story that a command needs, and the fold that keeps them right.
+
+`load` reads a handful of rows by key, however long the story is; `fold` applies one event. Folding every event of the
+log into empty tables gives the same rows, which tests and `verify` compare.
+"""
+
+from typing import assert_never, cast
+
+import orjson
+from sqlalchemy import Connection, RowMapping, and_, bindparam, case, delete, insert, select, update
+
+from adapters.event_log import tables
+from adapters.event_log.tables import branch, campaign, event, idempotency_key, node, setting, turn
+from domain.campaign.commands import (
+    AcceptNarration,
+    CampaignCommand,
+    FailTurn,
+    OpenRetry,
+    OpenTurn,
+    RecordPrompt,
+    RequestCancel,
+    ReviseCampaign,
+    StartCampaign,
+)
+from domain.campaign.events import (
+    CampaignDeleted,
+    CampaignRevised,
+    CampaignStarted,
+    CancelRequested,
+    NarrationAccepted,
+    PlayerActed,
+    TurnFailed,
+    TurnOpened,
+)
+from domain.campaign.facts import OPENING, CampaignFacts, NodeFacts, StoryEvent, TurnFacts
+from domain.campaign.settings import CampaignSettings
+from domain.event import DomainEvent, Recorded
+from domain.installation import SettingsChanged
+from domain.prompt.events import PromptSent, ReplyAccounted
+
+LONGEST_APPEND = 16
+"""The most events that one append writes for a turn: what closes it is followed by its account within so many."""
+
+_RUNNING = 2**62
+_THIS_CAMPAIGN = campaign.c.campaign == bindparam("of")
+_THIS_NODE = and_(node.c.campaign == bindparam("of"), node.c.node == bindparam("at"))
+_THIS_TURN = and_(turn.c.campaign == bindparam("of"), turn.c.turn == bindparam("named"))
+
+_CAMPAIGN = select(campaign).where(_THIS_CAMPAIGN)
+_NODE = select(node).where(_THIS_NODE)
+_TURN = select(turn).where(_THIS_TURN)
+_TURN_OF_KEY = (
+    select(turn)
+    .join(idempotency_key, and_(idempotency_key.c.campaign == turn.c.campaign, idempotency_key.c.turn == turn.c.turn))
+    .where(idempotency_key.c.campaign == bindparam("of"), idempotency_key.c.key == bindparam("key"))
+)
+_OPEN_TURNS = select(turn).join(
+    campaign, and_(campaign.c.campaign == turn.c.campaign, campaign.c.open_turn == turn.c.turn)
+)
+_TURN_EVENTS = (
+    select(event)
+    .where(
+        event.c.position.between(bindparam("first"), bindparam("last")),
+        event.c.stream == bindparam("of"),
+        event.c.turn == bindparam("named"),
+    )
+    .order_by(event.c.position)
+)
+_PAYLOAD = select(event.c.payload).where(event.c.position == bindparam("at"))
+
+
+def load(connection: Connection, command: CampaignCommand) -> CampaignFacts:
+    """The facts that the command is decided on. A campaign that was never started has facts without settings."""
+    row = connection.execute(_CAMPAIGN, {"of": command.campaign}).mappings().one_or_none()
+    if row is None:
+        return CampaignFacts(command.campaign)
+    facts = _campaign_facts(row)
+    match command:
+        case StartCampaign() | ReviseCampaign():
+            return facts
+        case OpenTurn() | OpenRetry():
+            return _for_opening(connection, facts, command.idempotency_key)
+        case RecordPrompt():
+            return _with_turn(connection, facts, command.prompt.turn)
+        case AcceptNarration():
+            return _with_parent_of(connection, _with_turn(connection, facts, command.turn), command.turn)
+        case FailTurn() | RequestCancel():
+            return _with_turn(connection, facts, command.turn)
+        case _:
+            assert_never(command)
+
+
+def load_campaign(connection: Connection, name: str) -> CampaignFacts | None:
+    """The facts of a campaign without nodes and turns, None when there is none."""
+    row = connection.execute(_CAMPAIGN, {"of": name}).mappings().one_or_none()
+    return None if row is None else _campaign_facts(row)
+
+
+def load_node(connection: Connection, name: str, at: int) -> NodeFacts | None:
+    """One node, without what the player said there."""
+    row = connection.execute(_NODE, {"of": name, "at": at}).mappings().one_or_none()
+    return None if row is None else _node_facts(row, "")
+
+
+def load_turn(connection: Connection, name: str, named: str) -> TurnFacts | None:
+    """One turn."""
+    row = connection.execute(_TURN, {"of": name, "named": named}).mappings().one_or_none()
+    return None if row is None else _turn_facts(row)
+
+
+def load_open_turns(connection: Connection) -> list[tuple[str, TurnFacts]]:
+    """The running turns of all campaigns."""
+    rows = connection.execute(_OPEN_TURNS).mappings()
+    return [(row["campaign"], _turn_facts(row)) for row in rows]
+
+
+def load_turn_span(connection: Connection, name: str, named: str) -> list[RowMapping] | None:
+    """The rows of every event of a turn, in order; None when there is no such turn."""
+    span = connection.execute(_TURN, {"of": name, "named": named}).mappings().one_or_none()
+    if span is None:
+        return None
+    last = _RUNNING if span["closed_at"] is None else span["closed_at"] + LONGEST_APPEND
+    bounds = {"of": name, "named": named, "first": span["opened_at"], "last": last}
+    return list(connection.execute(_TURN_EVENTS, bounds).mappings())
+
+
+def _campaign_facts(row: RowMapping) -> CampaignFacts:
+    return CampaignFacts(
+        campaign=row["campaign"],
+        settings=CampaignSettings.model_validate_json(row["settings"]),
+        head=row["head"],
+        tip=row["tip"],
+        last_node=row["last_node"],
+        last_branch=row["last_branch"],
+        open_turn=row["open_turn"],
+    )
+
+
+def _for_opening(connection: Connection, facts: CampaignFacts, key: str | None) -> CampaignFacts:
+    """With the head, its parent, and the turn that the idempotency key was used for."""
+    head = _read_node(connection, facts.campaign, facts.head)
+    nodes = {head.node: head}
+    if head.parent is not None:
+        nodes[head.parent] = _read_node(connection, facts.campaign, head.parent)
+    keyed = {} if key is None else {"of": facts.campaign, "key": key}
+    row = connection.execute(_TURN_OF_KEY, keyed).mappings().one_or_none() if keyed else None
+    turns = {} if row is None else {row["turn"]: _turn_facts(row)}
+    keys = {str(key): name for name in turns}
+    return CampaignFacts(**{**vars(facts), "nodes": nodes, "turns": turns, "keys": keys})
+
+
+def _with_turn(connection: Connection, facts: CampaignFacts, named: str) -> CampaignFacts:
+    known = load_turn(connection, facts.campaign, named)
+    turns = {} if known is None else {named: known}
+    return CampaignFacts(**{**vars(facts), "turns": turns})
+
+
+def _with_parent_of(connection: Connection, facts: CampaignFacts, named: str) -> CampaignFacts:
+    known = facts.turns.get(named)
+    if known is None:
+        return facts
+    parent = _read_node(connection, facts.campaign, known.parent)
+    return CampaignFacts(**{**vars(facts), "nodes": {parent.node: parent}})
+
+
+def _read_node(connection: Connection, name: str, at: int) -> NodeFacts:
+    row = connection.execute(_NODE, {"of": name, "at": at}).mappings().one()
+    said = _said(connection, row["text_at"]) if row["kind"] in ("do", "say", "story") else ""
+    return _node_facts(row, said)
+
+
+def _said(connection: Connection, position: int) -> str:
+    return str(orjson.loads(connection.execute(_PAYLOAD, {"at": position}).scalar_one())["text"])
+
+
+def _node_facts(row: RowMapping, said: str) -> NodeFacts:
+    return NodeFacts(
+        node=row["node"],
+        parent=row["parent"],
+        kind=row["kind"],
+        branch=row["branch"],
+        depth=row["depth"],
+        turn=row["turn"],
+        children=row["children"],
+        said=said,
+    )
+
+
+def _turn_facts(row: RowMapping) -> TurnFacts:
+    return TurnFacts(
+        turn=row["turn"],
+        operation=row["operation"],
+        kind=row["kind"],
+        parent=row["parent"],
+        retry_of=row["retry_of"],
+        process=row["process"],
+        request_hash=row["request_hash"],
+        idempotency_key=row["idempotency_key"],
+        player_node=row["player_node"],
+        narration=row["narration"],
+        prompt_sent=row["prompt_at"] is not None,
+        cancel_requested=row["cancel_requested"],
+        ended=row["ended"],
+    )
+
+
+_NEW_CAMPAIGN = insert(campaign)
+_NEW_NODE = insert(node)
+_NEW_BRANCH = insert(branch)
+_NEW_TURN = insert(turn)
+_NEW_KEY = insert(idempotency_key)
+_NEW_SETTING = insert(setting)
+_ONE_CHILD_MORE = update(node).where(_THIS_NODE).values(children=node.c.children + 1)
+_FORGET_KEY = delete(idempotency_key).where(
+    idempotency_key.c.campaign == bindparam("of"), idempotency_key.c.key == bindparam("named")
+)
+_FORGET_SETTING = delete(setting).where(setting.c.name == bindparam("named"))
+
+
+_SETTINGS = (
+    update(campaign)
+    .where(_THIS_CAMPAIGN)
+    .values(settings=bindparam("to_settings"), revised_at=bindparam("to_revised_at"))
+)
+_GROW = (
+    update(campaign)
+    .where(_THIS_CAMPAIGN)
+    .values(
+        last_node=case(
+            (campaign.c.last_node > bindparam("new_node"), campaign.c.last_node), else_=bindparam("new_node")
+        ),
+        last_branch=case(
+            (campaign.c.last_branch > bindparam("new_branch"), campaign.c.last_branch), else_=bindparam("new_branch")
+        ),
+    )
+)
+_MOVE = update(campaign).where(_THIS_CAMPAIGN).values(head=bindparam("to_head"), tip=bindparam("to_tip"))
+_OPEN = update(campaign).where(_THIS_CAMPAIGN).values(open_turn=bindparam("to_turn"))
+_CLOSE = update(campaign).where(_THIS_CAMPAIGN, campaign.c.open_turn == bindparam("ended_turn")).values(open_turn=None)
+_PROMPT = update(campaign).where(_THIS_CAMPAIGN).values(last_prompt=bindparam("to_prompt"))
+_TURN_PLAYER = update(turn).where(_THIS_TURN).values(player_node=bindparam("to_node"))
+_TURN_PROMPT = (
+    update(turn)
+    .where(_THIS_TURN)
+    .values(prompt_at=bindparam("to_prompt"), floor_depth=bindparam("to_floor"), history_budget=bindparam("to_budget"))
+)
+_TURN_CANCEL = update(turn).where(_THIS_TURN).values(cancel_requested=True)
+_TURN_END = (
+    update(turn)
+    .where(_THIS_TURN)
+    .values(ended=bindparam("to_end"), closed_at=bindparam("to_position"), narration=bindparam("to_node"))
+)
+
+
+def fold(connection: Connection, recorded: Recorded) -> None:
+    """Brings the tables up to one more event."""
+    happened = recorded.event
+    if isinstance(happened, SettingsChanged):
+        return _fold_settings(connection, recorded.position, happened)
+    if isinstance(happened, CampaignDeleted):
+        return drop_campaign(connection, happened.campaign)
+    return _fold_story(connection, recorded, _story_event(happened))
+
+
+def _story_event(happened: DomainEvent) -> StoryEvent:
+    return cast("StoryEvent", happened)
+
+
+def _fold_story(connection: Connection, recorded: Recorded, happened: StoryEvent) -> None:
+    of = {"of": recorded.stream}
+    match happened:
+        case CampaignStarted():
+            _fold_start(connection, recorded, happened)
+        case CampaignRevised():
+            _fold_revision(connection, recorded, happened)
+        case TurnOpened():
+            _fold_opening(connection, recorded, happened)
+        case PlayerActed():
+            _add_node(connection, recorded, happened, happened.kind)
+            connection.execute(_MOVE, of | {"to_head": happened.node, "to_tip": happened.node})
+            connection.execute(_TURN_PLAYER, of | {"named": happened.turn, "to_node": happened.node})
+        case NarrationAccepted():
+            _fold_narration(connection, recorded, happened)
+        case PromptSent():
+            _fold_prompt(connection, recorded, happened)
+        case CancelRequested():
+            connection.execute(_TURN_CANCEL, of | {"named": happened.turn})
+        case TurnFailed():
+            _end_turn(connection, recorded, happened.turn, happened.stage, None)
+        case ReplyAccounted():
+            pass
+        case _:
+            assert_never(happened)
+
+
+def _fold_settings(connection: Connection, position: int, happened: SettingsChanged) -> None:
+    for name, value in happened.changes.items():
+        connection.execute(_FORGET_SETTING, {"named": name})
+        connection.execute(_NEW_SETTING, {"name": name, "value": orjson.dumps(value).decode(), "position": position})
+
+
+def drop_campaign(connection: Connection, name: str) -> None:
+    """Removes every row of a campaign."""
+    for table in tables.DECISION_TABLES:
+        if "campaign" in table.c:
+            connection.execute(delete(table).where(table.c.campaign == name))
+
+
+def _fold_start(connection: Connection, recorded: Recorded, happened: CampaignStarted) -> None:
+    row = {
+        "campaign": recorded.stream,
+        "settings": happened.settings.model_dump_json(),
+        "created_at": recorded.at,
+        "revised_at": recorded.at,
+        "head": OPENING,
+        "tip": OPENING,
+        "last_node": OPENING,
+        "last_branch": 1,
+    }
+    connection.execute(_NEW_CAMPAIGN, row)
+    connection.execute(_NEW_BRANCH, {"campaign": recorded.stream, "branch": 1, "parent_branch": None, "fork_depth": 0})
+    opening = {"node": OPENING, "parent": None, "kind": "opening", "branch": 1, "depth": 1, "turn": None}
+    connection.execute(_NEW_NODE, opening | {"campaign": recorded.stream, "children": 0, "text_at": recorded.position})
+
+
+def _fold_revision(connection: Connection, recorded: Recorded, happened: CampaignRevised) -> None:
+    row = connection.execute(_CAMPAIGN, {"of": recorded.stream}).mappings().one()
+    settings = happened.changes.applied_to(CampaignSettings.model_validate_json(row["settings"]))
+    connection.execute(
+        _SETTINGS,
+        {"of": recorded.stream, "to_settings": settings.model_dump_json(), "to_revised_at": recorded.at},
+    )
+
+
+def _fold_opening(connection: Connection, recorded: Recorded, happened: TurnOpened) -> None:
+    row = {
+        "campaign": recorded.stream,
+        "turn": happened.turn,
+        "operation": happened.operation,
+        "kind": happened.kind,
+        "parent": happened.parent,
+        "retry_of": happened.retry_of,
+        "process": happened.process,
+        "request_hash": happened.request_hash,
+        "idempotency_key": happened.idempotency_key,
+        "cancel_requested": False,
+        "opened_at": recorded.position,
+    }
+    connection.execute(_NEW_TURN, row)
+    connection.execute(_OPEN, {"of": recorded.stream, "to_turn": happened.turn})
+    if happened.idempotency_key is not None:
+        connection.execute(_FORGET_KEY, {"of": recorded.stream, "named": happened.idempotency_key})
+        connection.execute(
+            _NEW_KEY, {"campaign": recorded.stream, "key": happened.idempotency_key, "turn": happened.turn}
+        )
+
+
+def _fold_narration(connection: Connection, recorded: Recorded, happened: NarrationAccepted) -> None:
+    _add_node(connection, recorded, happened, "narration")
+    if not happened.late:
+        connection.execute(_MOVE, {"of": recorded.stream, "to_head": happened.node, "to_tip": happened.node})
+    _end_turn(connection, recorded, happened.turn, "accepted", happened.node)
+
+
+def _fold_prompt(connection: Connection, recorded: Recorded, happened: PromptSent) -> None:
+    floor = happened.history.floor_depth or 1
+    connection.execute(
+        _TURN_PROMPT,
+        {
+            "of": recorded.stream,
+            "named": happened.turn,
+            "to_prompt": recorded.position,
+            "to_floor": floor,
+            "to_budget": happened.history.budget,
+        },
+    )
+    connection.execute(_PROMPT, {"of": recorded.stream, "to_prompt": recorded.position})
+
+
+def _end_turn(connection: Connection, recorded: Recorded, named: str, end: str, narration: int | None) -> None:
+    of = {"of": recorded.stream}
+    ending = {"named": named, "to_end": end, "to_position": recorded.position, "to_node": narration}
+    connection.execute(_TURN_END, of | ending)
+    connection.execute(_CLOSE, of | {"ended_turn": named})
+
+
+def _add_node(connection: Connection, recorded: Recorded, placed: PlayerActed | NarrationAccepted, kind: str) -> None:
+    of = {"of": recorded.stream}
+    parent = connection.execute(_NODE, of | {"at": placed.parent}).mappings().one()
+    row = {
+        "campaign": recorded.stream,
+        "node": placed.node,
+        "parent": placed.parent,
+        "kind": kind,
+        "branch": placed.branch,
+        "depth": placed.depth,
+        "turn": placed.turn,
+        "children": 0,
+        "text_at": recorded.position,
+    }
+    connection.execute(_NEW_NODE, row)
+    connection.execute(_ONE_CHILD_MORE, of | {"at": placed.parent})
+    if parent["branch"] != placed.branch:
+        fork = {"branch": placed.branch, "parent_branch": parent["branch"], "fork_depth": parent["depth"]}
+        connection.execute(_NEW_BRANCH, fork | {"campaign": recorded.stream})
+    connection.execute(_GROW, of | {"new_node": placed.node, "new_branch": placed.branch})

@@ -1,0 +1,36 @@
+"""What a database error means for the person who meets it."""
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from domain.errors import StoreFailure, StoreFull, StoreReadOnly, StoreUnavailable
+
+_PRIMARY = 0xFF
+"""SQLite's extended result codes hold the primary code in their low byte."""
+
+
+@contextmanager
+def explained(where: str) -> Iterator[None]:
+    """Turns the database's errors into a StoreFailure that says what to do. `where` names the store to people."""
+    try:
+        yield
+    except DBAPIError as error:
+        raise _meaning(error.orig, where) from error
+    except SQLAlchemyError as error:
+        raise StoreUnavailable(f"{type(error).__name__} at {where}") from error
+    except sqlite3.Error as error:
+        raise _meaning(error, where) from error
+
+
+def _meaning(error: BaseException | None, where: str) -> StoreFailure:
+    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
+        return StoreReadOnly(where)
+    if code == sqlite3.SQLITE_FULL:
+        return StoreFull(where)
+    if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
+        return StoreUnavailable(f"{where} is damaged ({error}); restore it from a backup")
+    return StoreUnavailable(f"{error} at {where}")

@@ -1,0 +1,108 @@
+"""Reading lines of the story tree: a handful of range reads, whatever the length of the story."""
+
+from collections.abc import Iterator, Sequence
+
+import orjson
+from sqlalchemy import Connection, and_, bindparam, literal, select
+
+from adapters.event_log.tables import branch, event, node, turn
+from domain.campaign.facts import NodeFacts
+from domain.extraction.extraction import Removal, prose_of
+from domain.log import Segment
+from domain.prompt.floor import Floor
+from domain.prompt.sections import HistoryNode
+
+# From a branch up through those it grew from, until one that begins at or above the depth asked for.
+_ROOT = select(branch.c.branch, branch.c.parent_branch, branch.c.fork_depth).where(
+    branch.c.campaign == bindparam("of"), branch.c.branch == bindparam("start")
+)
+_ABOVE = _ROOT.cte("above", recursive=True)
+_LINEAGE = select(
+    _ABOVE.union_all(
+        select(branch.c.branch, branch.c.parent_branch, branch.c.fork_depth).where(
+            branch.c.campaign == bindparam("of"),
+            branch.c.branch == _ABOVE.c.parent_branch,
+            _ABOVE.c.fork_depth >= bindparam("down_to"),
+        )
+    )
+)
+_STRETCH = (
+    select(node.c.node, node.c.depth, node.c.kind, event.c.payload)
+    .join(event, event.c.position == node.c.text_at)
+    .where(
+        node.c.campaign == bindparam("of"),
+        node.c.branch == bindparam("in_branch"),
+        node.c.depth >= bindparam("first"),
+        node.c.depth <= bindparam("last"),
+    )
+    .order_by(node.c.depth.desc())
+    .limit(bindparam("most"))
+)
+_FLOOR = (
+    select(node.c.parent, turn.c.floor_depth, turn.c.history_budget)
+    .outerjoin(turn, and_(turn.c.campaign == node.c.campaign, turn.c.turn == node.c.turn))
+    .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("at"))
+)
+_TAKES = (
+    select(node.c.node)
+    .where(node.c.campaign == bindparam("of"), node.c.parent == bindparam("under"), node.c.kind == literal("narration"))
+    .order_by(node.c.node)
+)
+
+
+def segments(connection: Connection, campaign: str, end: NodeFacts, down_to: int) -> list[Segment]:
+    """The line that ends at a node, newest segment first, cut at depth `down_to`."""
+    rows = connection.execute(_LINEAGE, {"of": campaign, "start": end.branch, "down_to": down_to})
+    found, last = [], end.depth
+    for row in sorted(rows, key=lambda row: -row.branch):
+        found.append(Segment(row.branch, max(row.fork_depth + 1, down_to), last))
+        last = row.fork_depth
+    return found
+
+
+def newest(
+    connection: Connection, campaign: str, line: Sequence[Segment], limit: int, before: int | None
+) -> list[HistoryNode]:
+    """The newest nodes of a line, oldest first."""
+    return list(_newest(connection, campaign, line, limit, before))[::-1]
+
+
+def _newest(
+    connection: Connection, campaign: str, line: Sequence[Segment], limit: int, before: int | None
+) -> Iterator[HistoryNode]:
+    left = limit
+    for segment in line:
+        last = segment.last if before is None else min(segment.last, before - 1)
+        if left <= 0 or last < segment.first:
+            continue
+        stretch = {"of": campaign, "in_branch": segment.branch, "first": segment.first, "last": last, "most": left}
+        for row in connection.execute(_STRETCH, stretch):
+            left -= 1
+            yield HistoryNode(row.node, row.depth, row.kind, text_in(row.payload))
+
+
+def text_in(payload: bytes) -> str:
+    """The story text that an event holds: an opening, a player's words, or the prose of a narration."""
+    data = orjson.loads(payload)
+    if "raw_reply" in data:
+        return prose_of(data["raw_reply"], tuple(Removal.model_validate(removal) for removal in data["removals"]))
+    return str(data["text"] if "text" in data else data["opening"])
+
+
+def takes(connection: Connection, campaign: str, at: NodeFacts) -> list[int]:
+    """The narrations with the node's parent; for what is no narration, the node itself."""
+    if at.kind != "narration":
+        return [at.node]
+    return list(connection.execute(_TAKES, {"of": campaign, "under": at.parent}).scalars())
+
+
+def floor_near(connection: Connection, campaign: str, at: int | None) -> Floor | None:
+    """The floor of the newest prompt record at the node or up to two above: its action, and the narration before."""
+    for _ in range(3):
+        row = connection.execute(_FLOOR, {"of": campaign, "at": at}).one_or_none()
+        if row is None:
+            return None
+        if row.floor_depth is not None:
+            return Floor(row.floor_depth, row.history_budget)
+        at = row.parent
+    return None

@@ -1,0 +1,381 @@
+"""The event log on SQL: decide and append in one transaction, read by key and by range."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Event
+from typing import Any, TypeVar
+
+import orjson
+from pydantic import ValidationError
+from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
+
+from adapters.event_log import chain, decision_tables, lines, tables
+from adapters.event_log.failures import explained
+from adapters.event_log.recorder import SqlRecorder, StampedEvent
+from adapters.event_log.sqlite import reading_engine, writing_engine
+from adapters.event_log.tables import LOG_FORMAT, campaign, event, setting, stream_head
+from adapters.event_log.verification import verify
+from domain.campaign.commands import CampaignCommand
+from domain.campaign.decide import decide
+from domain.campaign.events import CampaignDeleted
+from domain.campaign.facts import CampaignFacts, NodeFacts, TurnFacts
+from domain.catalogue import catalogue
+from domain.errors import InvalidInput, StoreNewer, UnknownCampaign, UnknownNode, UnknownTurn
+from domain.event import DomainEvent, EventCatalogue, Recorded
+from domain.installation import INSTALLATION_STREAM, Settings, SettingsChanged
+from domain.log import Execution, Segment, StoredSettings, Verification
+from domain.ports import Clock, IdSource
+from domain.prompt.floor import Floor
+from domain.prompt.sections import HistoryNode
+
+_Result = TypeVar("_Result")
+
+ACTORS = {
+    "story.narration_accepted": "narrator",
+    "story.turn_failed": "fabula",
+    "prompt.sent": "fabula",
+    "accounting.reply_accounted": "fabula",
+}
+"""Who makes an event happen, by topic; the player where none is named."""
+
+_HEAD = select(stream_head.c.version, stream_head.c.chain).where(stream_head.c.stream == bindparam("of"))
+_NEW_HEAD = insert(stream_head)
+_MOVE_HEAD = (
+    update(stream_head)
+    .where(stream_head.c.stream == bindparam("of"))
+    .values(version=bindparam("to_version"), chain=bindparam("to_chain"))
+)
+_LAST_PROMPT = (
+    select(event)
+    .join(campaign, campaign.c.last_prompt == event.c.position)
+    .where(campaign.c.campaign == bindparam("of"))
+)
+_MAX = select(func.max(event.c.position))
+
+
+class SqlEventLog:
+    """The log of one store. All writes go through one thread; reads have connections of their own.
+
+    Closed by `close`. Opening a store that a newer program wrote raises StoreNewer and touches nothing.
+    """
+
+    def __init__(self, path: Path, clock: Clock, ids: IdSource, events: EventCatalogue | None = None) -> None:
+        self._where = str(path)
+        self._clock = clock
+        self._ids = ids
+        self._events = events or catalogue()
+        self._writes = writing_engine(path)
+        self._reads = reading_engine(path)
+        self._writer = ThreadPoolExecutor(max_workers=1, thread_name_prefix="log-writer")
+        self.recorder = SqlRecorder(self._writes, self._reads)
+        try:
+            with explained(self._where):
+                self._open(path)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, path: Path) -> None:
+        if path.exists() and path.stat().st_size > 0:
+            self._refuse_newer()
+        with self._writes.begin() as connection:
+            tables.metadata.create_all(connection)
+            if connection.execute(select(tables.store.c.format)).scalar() is None:
+                connection.execute(insert(tables.store).values(format=LOG_FORMAT))
+
+    def _refuse_newer(self) -> None:
+        with self._reads.connect() as connection:
+            if not connection.dialect.has_table(connection, tables.store.name):
+                return
+            written_by = connection.execute(select(tables.store.c.format)).scalar() or 0
+        if written_by > LOG_FORMAT:
+            raise StoreNewer(f"a log of format {written_by}")
+
+    def close(self) -> None:
+        """Ends the writer and closes every connection."""
+        self._writer.shutdown(wait=True)
+        self._writes.dispose()
+        self._reads.dispose()
+
+    def listen(self, listener: Event) -> None:
+        """Sets this event whenever this process appended something."""
+        self.recorder.listen(listener)
+
+    # Writing
+
+    def execute(self, command: CampaignCommand) -> Execution:
+        """See EventLog."""
+
+        def decided(connection: Connection) -> Execution:
+            facts = decision_tables.load(connection, command)
+            events = decide(facts, command)
+            return Execution(self._append(connection, command.campaign, events), facts)
+
+        return self._write(decided)
+
+    def change_settings(self, changes: Mapping[str, Any]) -> Execution:
+        """See EventLog."""
+
+        def decided(connection: Connection) -> Execution:
+            stands = self._settings(connection).settings
+            differing = _differing(stands, changes)
+            events = [SettingsChanged(changes=differing)] if differing else []
+            return Execution(self._append(connection, INSTALLATION_STREAM, events), CampaignFacts(INSTALLATION_STREAM))
+
+        return self._write(decided)
+
+    def delete_campaign(self, campaign: str) -> Execution:  # see EventLog
+        def decided(connection: Connection) -> Execution:
+            facts = decision_tables.load_campaign(connection, campaign)
+            if facts is None or facts.settings is None:
+                raise UnknownCampaign(campaign)
+            head = connection.execute(_HEAD, {"of": campaign}).one()
+            connection.execute(delete(event).where(event.c.stream == campaign))
+            connection.execute(delete(stream_head).where(stream_head.c.stream == campaign))
+            stone = CampaignDeleted(
+                campaign=campaign, title=facts.settings.title, events=head.version, head=head.chain.hex()
+            )
+            return Execution(self._append(connection, INSTALLATION_STREAM, [stone]), facts)
+
+        return self._write(decided)
+
+    def rebuild_decision_tables(self) -> None:
+        """Empties the decision tables and folds every event into them again, in one transaction."""
+
+        def rebuilt(connection: Connection) -> None:
+            for table in tables.DECISION_TABLES:
+                connection.execute(delete(table))
+            for row in connection.execute(select(event).order_by(event.c.position)).mappings():
+                decision_tables.fold(connection, self._recorded(row))
+
+        self._write(rebuilt)
+
+    def _write(self, work: Callable[[Connection], _Result]) -> _Result:
+        return self._writer.submit(self._in_transaction, work).result()
+
+    def _in_transaction(self, work: Callable[[Connection], _Result]) -> _Result:
+        with explained(self._where), self._writes.begin() as connection:
+            result = work(connection)
+        self.recorder.announce()
+        return result
+
+    def _append(self, connection: Connection, stream: str, events: Iterable[DomainEvent]) -> tuple[Recorded, ...]:
+        events = list(events)
+        if not events:
+            return ()
+        head = connection.execute(_HEAD, {"of": stream}).one_or_none()
+        version, previous = (head.version, head.chain) if head else (0, chain.BEGINNING)
+        at = timestamp(self._clock)
+        stamped = []
+        for number, happened in enumerate(events, start=version + 1):
+            stamped.append(self._stamped(stream, number, previous, at, happened))
+            previous = stamped[-1].chain
+        positions = self.recorder.insert_into(connection, stamped)
+        ending = {"to_version": stamped[-1].originator_version, "to_chain": previous}
+        if head:
+            connection.execute(_MOVE_HEAD, {"of": stream, **ending})
+        else:
+            connection.execute(_NEW_HEAD, {"stream": stream, "version": ending["to_version"], "chain": previous})
+        recorded = tuple(
+            _as_recorded(stored, position, happened)
+            for stored, position, happened in zip(stamped, positions, events, strict=True)
+        )
+        for one in recorded:
+            decision_tables.fold(connection, one)
+        return recorded
+
+    def _stamped(self, stream: str, version: int, previous: bytes, at: str, happened: DomainEvent) -> StampedEvent:
+        payload = self._events.encode(happened)
+        digest = chain.payload_hash(payload)
+        event_id = self._ids.new("e")
+        turn = getattr(happened, "turn", None)
+        actor = ACTORS.get(happened.topic, "player")
+        link = chain.link(
+            previous,
+            stream=stream,
+            version=version,
+            topic=happened.topic,
+            schema_version=happened.schema_version,
+            event_id=event_id,
+            at=at,
+            turn=turn,
+            actor=actor,
+            hash_of_payload=digest,
+        )
+        return StampedEvent(
+            originator_id=stream,
+            originator_version=version,
+            topic=happened.topic,
+            state=payload,
+            schema_version=happened.schema_version,
+            event_id=event_id,
+            at=at,
+            turn=turn,
+            actor=actor,
+            payload_hash=digest,
+            chain=link,
+        )
+
+    # Reading
+
+    def settings(self) -> StoredSettings:
+        """See EventLog."""
+        return self._read(self._settings)
+
+    def _settings(self, connection: Connection) -> StoredSettings:
+        rows = connection.execute(select(setting)).all()
+        values = {row.name: orjson.loads(row.value) for row in rows if row.name in Settings.model_fields}
+        return StoredSettings(Settings.model_validate(values), {row.name: row.position for row in rows})
+
+    def campaign(self, campaign: str) -> CampaignFacts:  # see EventLog
+        return self._read(lambda connection: _known(decision_tables.load_campaign(connection, campaign), campaign))
+
+    def node(self, campaign: str, node: int) -> NodeFacts:
+        """See EventLog."""
+        return self._read(lambda connection: self._node(connection, campaign, node))
+
+    def _node(self, connection: Connection, of: str, node: int) -> NodeFacts:
+        found = decision_tables.load_node(connection, of, node)
+        if found is None:
+            _known(decision_tables.load_campaign(connection, of), of)
+            raise UnknownNode(of, node)
+        return found
+
+    def turn(self, campaign: str, turn: str) -> TurnFacts:
+        """See EventLog."""
+
+        def found(connection: Connection) -> TurnFacts:
+            known = decision_tables.load_turn(connection, campaign, turn)
+            if known is None:
+                _known(decision_tables.load_campaign(connection, campaign), campaign)
+                raise UnknownTurn(campaign, turn)
+            return known
+
+        return self._read(found)
+
+    def open_turns(self) -> Sequence[tuple[str, TurnFacts]]:
+        """See EventLog."""
+        return self._read(decision_tables.load_open_turns)
+
+    def takes(self, campaign: str, node: int) -> Sequence[int]:
+        """See EventLog."""
+        return self._read(lambda c: lines.takes(c, campaign, self._node(c, campaign, node)))
+
+    def line(self, campaign: str, node: int, *, down_to: int = 1) -> Sequence[Segment]:
+        """See EventLog."""
+        return self._read(lambda c: lines.segments(c, campaign, self._node(c, campaign, node), down_to))
+
+    def end_of_line(self, campaign: str, node: int, *, limit: int, before: int | None = None) -> Sequence[HistoryNode]:
+        """See EventLog."""
+
+        def newest(connection: Connection) -> list[HistoryNode]:
+            end = self._node(connection, campaign, node)
+            newest_depth = end.depth if before is None else before - 1
+            line = lines.segments(connection, campaign, end, max(1, newest_depth - limit + 1))
+            return lines.newest(connection, campaign, line, limit, before)
+
+        return self._read(newest)
+
+    def floor(self, campaign: str, node: int) -> Floor | None:
+        """See EventLog."""
+        return self._read(lambda connection: lines.floor_near(connection, campaign, node))
+
+    def last_prompt(self, campaign: str) -> Recorded | None:
+        """See EventLog."""
+
+        def newest(connection: Connection) -> Recorded | None:
+            row = connection.execute(_LAST_PROMPT, {"of": campaign}).mappings().one_or_none()
+            return None if row is None else self._recorded(row)
+
+        return self._read(newest)
+
+    def turn_events(self, campaign: str, turn: str) -> Sequence[Recorded]:
+        """See EventLog."""
+
+        def of_turn(connection: Connection) -> list[Recorded]:
+            found = decision_tables.load_turn_span(connection, campaign, turn)
+            if found is None:
+                raise UnknownTurn(campaign, turn)
+            return [self._recorded(row) for row in found]
+
+        return self._read(of_turn)
+
+    def read(
+        self, after: int, limit: int, *, stream: str | None = None, topics: Sequence[str] = ()
+    ) -> Sequence[Recorded]:
+        """See EventLog."""
+        query = select(event).where(event.c.position > after).order_by(event.c.position).limit(limit)
+        query = query.where(event.c.stream == stream) if stream is not None else query
+        query = query.where(event.c.topic.in_(topics)) if topics else query
+        return self._read(lambda connection: [self._recorded(row) for row in connection.execute(query).mappings()])
+
+    def max_position(self, stream: str | None = None) -> int:
+        """See EventLog."""
+        query = _MAX if stream is None else _MAX.where(event.c.stream == stream)
+        return self._read(lambda connection: connection.execute(query).scalar() or 0)
+
+    def verify(self, stream: str | None = None) -> Verification:
+        """See EventLog."""
+        return self._read(lambda connection: verify(connection, self._events, stream))
+
+    def _read(self, work: Callable[[Connection], _Result]) -> _Result:
+        with explained(self._where), self._reads.connect() as connection:
+            return work(connection)
+
+    def _recorded(self, row: RowMapping) -> Recorded:
+        happened = self._events.decode(
+            row["topic"], row["schema_version"], row["payload"], stream=row["stream"], version=row["version"]
+        )
+        return Recorded(
+            position=row["position"],
+            stream=row["stream"],
+            version=row["version"],
+            topic=row["topic"],
+            schema_version=row["schema_version"],
+            event_id=row["event_id"],
+            at=row["at"],
+            turn=row["turn"],
+            actor=row["actor"],
+            event=happened,
+            payload_hash=row["payload_hash"],
+            chain=row["chain"],
+        )
+
+
+def timestamp(clock: Clock) -> str:
+    """Now, in RFC 3339 and UTC, to the microsecond."""
+    return clock.now().strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def _as_recorded(stored: StampedEvent, position: int, happened: DomainEvent) -> Recorded:
+    return Recorded(
+        position=position,
+        stream=str(stored.originator_id),
+        version=stored.originator_version,
+        topic=stored.topic,
+        schema_version=stored.schema_version,
+        event_id=stored.event_id,
+        at=stored.at,
+        turn=stored.turn,
+        actor=stored.actor,
+        event=happened,
+        payload_hash=stored.payload_hash,
+        chain=stored.chain,
+    )
+
+
+def _known(facts: CampaignFacts | None, campaign: str) -> CampaignFacts:
+    if facts is None:
+        raise UnknownCampaign(campaign)
+    return facts
+
+
+def _differing(stands: Settings, changes: Mapping[str, Any]) -> dict[str, Any]:
+    """Those of the changes that change something, as JSON. InvalidInput names the fields that cannot be so."""
+    try:
+        wanted = Settings.model_validate({**stands.model_dump(), **changes})
+    except ValidationError as error:
+        raise InvalidInput({".".join(map(str, e["loc"])): e["msg"] for e in error.errors()}) from error
+    before, after = stands.model_dump(mode="json"), wanted.model_dump(mode="json")
+    return {name: after[name] for name in changes if after[name] != before[name]}

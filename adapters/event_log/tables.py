@@ -1,0 +1,142 @@
+"""The tables of `log.db`: the events, the end of each stream, and the decision tables.
+
+Decision tables hold what a decision needs, updated in the transaction of the append. They are a projection: dropped
+and folded again from the events they come out the same. Text is not copied into them; a node names the position of the
+event that holds its words.
+"""
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Index,
+    Integer,
+    LargeBinary,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+)
+
+LOG_FORMAT = 1
+"""The format of the store. A store with a larger number was written by a newer program and is not opened."""
+
+metadata = MetaData()
+
+store = Table("store", metadata, Column("format", Integer, nullable=False))
+
+event = Table(
+    "event",
+    metadata,
+    # AUTOINCREMENT: the position of a removed newest event is never given again.
+    Column("position", Integer, primary_key=True, autoincrement=True),
+    Column("stream", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("topic", Text, nullable=False),
+    Column("schema_version", Integer, nullable=False),
+    Column("event_id", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("turn", Text),
+    Column("actor", Text, nullable=False),
+    Column("payload_hash", LargeBinary, nullable=False),
+    Column("payload", LargeBinary, nullable=False),
+    Column("chain", LargeBinary, nullable=False),
+    UniqueConstraint("stream", "version"),
+    sqlite_autoincrement=True,
+)
+
+stream_head = Table(
+    "stream_head",
+    metadata,
+    Column("stream", Text, primary_key=True),
+    Column("version", Integer, nullable=False),
+    Column("chain", LargeBinary, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+campaign = Table(
+    "campaign",
+    metadata,
+    Column("campaign", Text, primary_key=True),
+    Column("settings", Text, nullable=False),
+    Column("created_at", Text, nullable=False),
+    Column("revised_at", Text, nullable=False),
+    Column("head", Integer, nullable=False),
+    Column("tip", Integer, nullable=False),
+    Column("last_node", Integer, nullable=False),
+    Column("last_branch", Integer, nullable=False),
+    Column("open_turn", Text),
+    Column("last_prompt", Integer),
+    sqlite_with_rowid=False,
+)
+
+node = Table(
+    "node",
+    metadata,
+    Column("campaign", Text, primary_key=True),
+    Column("node", Integer, primary_key=True, autoincrement=False),
+    Column("parent", Integer),
+    Column("kind", Text, nullable=False),
+    Column("branch", Integer, nullable=False),
+    Column("depth", Integer, nullable=False),
+    Column("turn", Text),
+    Column("children", Integer, nullable=False),
+    Column("text_at", Integer, nullable=False),
+    Index("node_by_place", "campaign", "branch", "depth"),
+    Index("node_by_parent", "campaign", "parent"),
+    sqlite_with_rowid=False,
+)
+
+branch = Table(
+    "branch",
+    metadata,
+    Column("campaign", Text, primary_key=True),
+    Column("branch", Integer, primary_key=True, autoincrement=False),
+    # The branch and the depth of the node that this branch grew from; none for the first branch.
+    Column("parent_branch", Integer),
+    Column("fork_depth", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+turn = Table(
+    "turn",
+    metadata,
+    Column("campaign", Text, primary_key=True),
+    Column("turn", Text, primary_key=True),
+    Column("operation", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("parent", Integer, nullable=False),
+    Column("retry_of", Integer),
+    Column("process", Text, nullable=False),
+    Column("request_hash", Text, nullable=False),
+    Column("idempotency_key", Text),
+    Column("player_node", Integer),
+    Column("narration", Integer),
+    Column("prompt_at", Integer),
+    Column("floor_depth", Integer),
+    Column("history_budget", Integer),
+    Column("cancel_requested", Boolean, nullable=False),
+    Column("ended", Text),
+    Column("opened_at", Integer, nullable=False),
+    Column("closed_at", Integer),
+    sqlite_with_rowid=False,
+)
+
+idempotency_key = Table(
+    "idempotency_key",
+    metadata,
+    Column("campaign", Text, primary_key=True),
+    Column("key", Text, primary_key=True),
+    Column("turn", Text, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+setting = Table(
+    "setting",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("value", Text, nullable=False),
+    Column("position", Integer, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+DECISION_TABLES = (campaign, node, branch, turn, idempotency_key, setting)

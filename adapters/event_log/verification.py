@@ -1,0 +1,141 @@
+"""Walking the hash chain: the first event that does not fit, and what is missing at an end.
+
+The chain shows damage and careless edits. It has no key, so it does not show a rewrite by someone who computes it
+anew; against that, the head hash can be noted elsewhere and compared.
+"""
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from sqlalchemy import Connection, Row, RowMapping, func, select, text
+
+from adapters.event_log import chain
+from adapters.event_log.tables import event, stream_head
+from domain.campaign.events import CampaignDeleted
+from domain.errors import StoreFailure
+from domain.event import DomainEvent, EventCatalogue, canonical_json
+from domain.log import FirstBad, Verification
+from domain.prompt.events import PromptSent
+from domain.prompt.stored_body import rebuild
+
+
+@dataclass
+class _Walk:
+    """What has been seen so far: each stream's end, each stream's last prompt body, what was deleted."""
+
+    events: EventCatalogue
+    ends: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+    bodies: dict[str, tuple[str, bytes]] = field(default_factory=dict)
+    count: int = 0
+    deleted: int = 0
+
+
+def verify(connection: Connection, events: EventCatalogue, stream: str | None = None) -> Verification:
+    """Checks every event of one stream, or of all, in order of position, and then the ends."""
+    walk = _Walk(events)
+    query = select(event).order_by(event.c.position)
+    query = query.where(event.c.stream == stream) if stream is not None else query
+    for row in connection.execution_options(yield_per=500).execute(query).mappings():
+        why = _misfit(walk, row)
+        if why is not None:
+            bad = FirstBad(row["stream"], row["version"], row["position"], why)
+            return Verification(walk.count, _head(walk, stream), bad)
+    return Verification(walk.count, _head(walk, stream), _missing(connection, walk, stream))
+
+
+def _misfit(walk: _Walk, row: RowMapping) -> str | None:
+    version, previous = walk.ends.get(row["stream"], (0, chain.BEGINNING))
+    if row["version"] != version + 1:
+        return f"event {version + 1} of the stream should stand here"
+    if chain.payload_hash(row["payload"]) != row["payload_hash"]:
+        return "its payload is not the one that was recorded"
+    if _link(previous, row) != row["chain"]:
+        return "it does not follow from the event before it: it, its stamps or its place were changed"
+    walk.ends[row["stream"]] = (row["version"], row["chain"])
+    walk.count += 1
+    return _unreadable(walk, row)
+
+
+def _link(previous: bytes, row: RowMapping) -> bytes:
+    return chain.link(
+        previous,
+        stream=row["stream"],
+        version=row["version"],
+        topic=row["topic"],
+        schema_version=row["schema_version"],
+        event_id=row["event_id"],
+        at=row["at"],
+        turn=row["turn"],
+        actor=row["actor"],
+        hash_of_payload=row["payload_hash"],
+    )
+
+
+def _unreadable(walk: _Walk, row: RowMapping) -> str | None:
+    try:
+        happened = walk.events.decode(row["topic"], row["schema_version"], row["payload"])
+    except StoreFailure as error:
+        return error.message
+    return _follow(walk, row["stream"], happened)
+
+
+def _follow(walk: _Walk, stream: str, happened: DomainEvent) -> str | None:
+    if isinstance(happened, CampaignDeleted):
+        walk.deleted += happened.events
+    if isinstance(happened, PromptSent):
+        name, base = walk.bodies.get(stream, ("", b""))
+        try:
+            body = rebuild(happened.body, base if happened.body.base == name else None)
+        except ValueError as error:
+            return f"the request that it records cannot be rebuilt: {error}"
+        walk.bodies[stream] = (happened.turn, body)
+    return None
+
+
+def _missing(connection: Connection, walk: _Walk, stream: str | None) -> FirstBad | None:
+    """What the walk should have met and did not: the end of a stream, or events without a trace."""
+    query = select(stream_head).order_by(stream_head.c.stream)
+    query = query.where(stream_head.c.stream == stream) if stream is not None else query
+    heads = {row.stream: row for row in connection.execute(query)}
+    for name in sorted(heads.keys() | walk.ends.keys()):
+        bad = _wrong_end(name, walk.ends.get(name, (0, chain.BEGINNING)), heads.get(name))
+        if bad is not None:
+            return bad
+    return _wrong_count(connection, walk) if stream is None else None
+
+
+def _wrong_end(name: str, found: tuple[int, bytes], head: Row[tuple[str, int, bytes]] | None) -> FirstBad | None:
+    version, link = found
+    if head is None:
+        return FirstBad(name, version, None, "the stream is not among those whose ends are known")
+    if head.version > version:
+        return FirstBad(
+            name, version + 1, None, f"the stream should go on to event {head.version}: its end was removed"
+        )
+    if (head.version, head.chain) != (version, link):
+        return FirstBad(name, version, None, "the end of the stream is not the one that was recorded")
+    return None
+
+
+def _wrong_count(connection: Connection, walk: _Walk) -> FirstBad | None:
+    if connection.dialect.name != "sqlite":
+        return None  # elsewhere a sequence may skip numbers
+    given = connection.execute(text("SELECT seq FROM sqlite_sequence WHERE name = 'event'")).scalar() or 0
+    if given == walk.count + walk.deleted:
+        return None
+    newest = connection.execute(select(func.max(event.c.position))).scalar() or 0
+    gone = given - walk.count - walk.deleted
+    why = f"{given} positions were given, and {gone} of their events are gone without a tombstone"
+    return FirstBad("", 0, given if newest < given else None, why)
+
+
+def _head(walk: _Walk, stream: str | None) -> str:
+    """The hash at the end of a stream, or over the ends of all."""
+    if stream is not None:
+        return walk.ends.get(stream, (0, chain.BEGINNING))[1].hex()
+    return hashlib.sha256(canonical_json(_ends(walk.ends.items()))).hexdigest()
+
+
+def _ends(ends: Iterable[tuple[str, tuple[int, bytes]]]) -> list[list[object]]:
+    return [[name, version, link.hex()] for name, (version, link) in sorted(ends)]

@@ -1,0 +1,143 @@
+"""The event log as the rest of the program sees it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from domain.campaign.commands import CampaignCommand
+from domain.campaign.facts import CampaignFacts, NodeFacts, TurnFacts
+from domain.event import Recorded
+from domain.installation import Settings
+from domain.prompt.floor import Floor
+from domain.prompt.sections import HistoryNode
+
+
+@dataclass(frozen=True)
+class Execution:
+    """What a command made happen, and the facts it was decided on. No events: it was so already."""
+
+    events: tuple[Recorded, ...]
+    facts: CampaignFacts
+
+    @property
+    def position(self) -> int:
+        """The position of the newest of the events, 0 without any."""
+        return self.events[-1].position if self.events else 0
+
+
+@dataclass(frozen=True)
+class StoredSettings:
+    """The installation's settings as stored, and the position at which each changed field was last set."""
+
+    settings: Settings
+    set_at: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A stretch of a line: the nodes of one branch from depth `first` to depth `last`, both included."""
+
+    branch: int
+    first: int
+    last: int
+
+
+@dataclass(frozen=True)
+class FirstBad:
+    """The first event that does not fit, by its own stream and version, and why."""
+
+    stream: str
+    version: int
+    position: int | None
+    why: str
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a walk over the chain found. `head` is the hash of the end: of the stream, or over all streams' ends."""
+
+    events: int
+    head: str
+    first_bad: FirstBad | None
+
+    @property
+    def ok(self) -> bool:
+        """Whether every event fits."""
+        return self.first_bad is None
+
+
+class EventLog(Protocol):
+    """The append-only log. Each command is decided and written in one transaction; positions only grow.
+
+    Every method raises a StoreFailure when the store cannot do it, and then nothing was written.
+    """
+
+    def execute(self, command: CampaignCommand) -> Execution:
+        """Decide on the facts of this moment and append what follows, all or nothing. Raises what `decide` raises."""
+        ...
+
+    def change_settings(self, changes: Mapping[str, Any]) -> Execution:
+        """Set fields of the installation's settings; None clears an optional one. InvalidInput names what is wrong."""
+        ...
+
+    def delete_campaign(self, campaign: str) -> Execution:
+        """Drop a campaign's stream and leave a tombstone, in one transaction. UnknownCampaign when there is none."""
+        ...
+
+    def settings(self) -> StoredSettings:
+        """The installation's settings."""
+        ...
+
+    def campaign(self, campaign: str) -> CampaignFacts:
+        """The campaign's facts without nodes and turns. Raises UnknownCampaign."""
+        ...
+
+    def node(self, campaign: str, node: int) -> NodeFacts:
+        """One node. Raises UnknownCampaign, UnknownNode."""
+        ...
+
+    def turn(self, campaign: str, turn: str) -> TurnFacts:
+        """One turn. Raises UnknownCampaign, UnknownTurn."""
+        ...
+
+    def open_turns(self) -> Sequence[tuple[str, TurnFacts]]:
+        """The turns that are running, with their campaigns."""
+        ...
+
+    def takes(self, campaign: str, node: int) -> Sequence[int]:
+        """The narrations with the same parent, in order; for any other node, itself."""
+        ...
+
+    def line(self, campaign: str, node: int, *, down_to: int = 1) -> Sequence[Segment]:
+        """The line that ends at the node, newest segment first, as far as it reaches below depth `down_to`."""
+        ...
+
+    def end_of_line(self, campaign: str, node: int, *, limit: int, before: int | None = None) -> Sequence[HistoryNode]:
+        """The newest nodes of the line with their text, oldest first; `before` excludes that depth and what is newer."""
+        ...
+
+    def floor(self, campaign: str, node: int) -> Floor | None:
+        """The history floor of the newest prompt record at this node or up to two above it."""
+        ...
+
+    def last_prompt(self, campaign: str) -> Recorded | None:
+        """The campaign's newest prompt record."""
+        ...
+
+    def turn_events(self, campaign: str, turn: str) -> Sequence[Recorded]:
+        """Every event of a turn, in order."""
+        ...
+
+    def read(
+        self, after: int, limit: int, *, stream: str | None = None, topics: Sequence[str] = ()
+    ) -> Sequence[Recorded]:
+        """Events after a position, in order of position."""
+        ...
+
+    def max_position(self, stream: str | None = None) -> int:
+        """The newest position, 0 in an empty log."""
+        ...
+
+    def verify(self, stream: str | None = None) -> Verification:
+        """Walk the hash chain of one stream, or of all, and compare their ends."""
+        ...
