@@ -5,7 +5,8 @@
     ├── NotNow               TurnInProgress · TurnNotRunning · TurnClosed · NothingToRetry
     ├── NotAcceptable        InvalidInput · ContextOverflow · EndpointRefused · IdempotencyKeyReused
     ├── ModelFailure         ModelUnreachable · ModelRefused · ModelReplyIncomplete · ModelReplyEmpty · ModelTimeout
-    ├── TurnCancelled
+    ├── TurnStopped          TurnCancelled · TurnInterrupted
+    ├── InternalError
     └── StoreFailure         StoreUnavailable · StoreReadOnly · StoreFull · StoreNewer · LogDamaged · ViewBehind
 
 Each error builds its sentence from its fields and says what to do next. `code` is the word by which programs know it;
@@ -250,7 +251,34 @@ class ModelTimeout(ModelFailure):
         )
 
 
-class TurnCancelled(FabulaError):
+class TurnStopped(FabulaError):
+    """A running turn was ended from outside."""
+
+
+class TurnInterrupted(TurnStopped):
+    code = "turn_interrupted"
+    title = "The turn was interrupted"
+
+    def __init__(self, turn: str) -> None:
+        super().__init__(
+            f"Fabula stopped while turn {turn} was being told. Its words and what had been narrated are kept in its "
+            "record; retry, or go on.",
+            turn=turn,
+        )
+
+
+class InternalError(FabulaError):
+    code = "internal_error"
+    title = "Fabula made a mistake"
+
+    def __init__(self, what: str) -> None:
+        super().__init__(
+            f"{what} failed in a way that should not happen. What was acknowledged is safe; the log on standard error "
+            "says more. Please report it."
+        )
+
+
+class TurnCancelled(TurnStopped):
     code = "turn_cancelled"
     title = "The turn was cancelled"
 

@@ -1,0 +1,47 @@
+"""What the environment decides: where the store is, which port, which secrets. Each has a default that works."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import platformdirs
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+DEFAULT_PORT = 8420
+DEFAULT_NARRATOR_PORT = 8421
+
+
+class Config(BaseSettings):
+    """Read from `FABULA_…` variables. Secrets live here and nowhere else: never in an event, a log line or an answer."""
+
+    model_config = SettingsConfigDict(env_prefix="FABULA_", frozen=True, extra="ignore")
+
+    home: Annotated[
+        Path, Field(description="The data directory. The default is the platform's place for user data.")
+    ] = Field(default_factory=lambda: Path(platformdirs.user_data_dir("fabula", appauthor=False)))
+    host: Annotated[str, Field(description="The address to listen on. Anything but loopback needs FABULA_TOKEN.")] = (
+        "127.0.0.1"
+    )
+    port: Annotated[int, Field(ge=0, le=65535, description="The port to listen on.")] = DEFAULT_PORT
+    endpoint: Annotated[
+        str, Field(description="The model server, in force over the stored setting until that is changed.")
+    ] = ""
+    model: Annotated[
+        str, Field(description="The model's name, in force over the stored setting until that is changed.")
+    ] = ""
+    api_key: Annotated[
+        SecretStr, Field(description="The model server's key, sent as a bearer token and never stored.")
+    ] = SecretStr("")
+    token: Annotated[SecretStr, Field(description="When set, every request to the API needs it as a bearer token.")] = (
+        SecretStr("")
+    )
+    allowed_hosts: Annotated[
+        str, Field(description="Host names besides loopback that requests may name, separated by commas.")
+    ] = ""
+    narrator: Annotated[bool, Field(description="Whether to start the small narrator when it is the endpoint.")] = True
+    narrator_port: Annotated[int, Field(ge=1, le=65535, description="The small narrator's port.")] = (
+        DEFAULT_NARRATOR_PORT
+    )
+    log_level: Annotated[
+        Literal["debug", "info", "warning", "error"], Field(description="How much is logged, to standard error.")
+    ] = "info"

@@ -1,0 +1,83 @@
+"""The answers that programs rely on, as plain JSON values."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any, TypeVar
+
+from domain.campaign.events import NarrationAccepted, PlayerActed, TurnOpened
+from domain.campaign.facts import CampaignFacts, NodeFacts
+from domain.campaign.position import Position, position_at
+from domain.event import Recorded
+from domain.extraction.extraction import prose_of
+from domain.log import EventLog
+from domain.prompt.events import Accounting, ReplyAccounted
+
+_Kind = TypeVar("_Kind")
+
+
+def position_answer(position: Position) -> dict[str, Any]:
+    """A position as every answer carries it."""
+    return {**asdict(position), "takes": list(position.takes)}
+
+
+def position_of(log: EventLog, campaign: str) -> Position:
+    """Where the reader is now. Raises UnknownCampaign."""
+    facts = log.campaign(campaign)
+    head = log.node(campaign, facts.head)
+    return _position(facts, head, log.takes(campaign, head.node))
+
+
+def _position(facts: CampaignFacts, head: NodeFacts, takes: Sequence[int]) -> Position:
+    return position_at(
+        head.node, head.depth, takes, later_story=facts.tip != facts.head, turn_in_progress=facts.open_turn
+    )
+
+
+def accounting_answer(accounting: Accounting | None) -> dict[str, Any] | None:
+    """An account as programs know it, None until it exists."""
+    return None if accounting is None else accounting.model_dump(mode="json")
+
+
+def turn_answer(log: EventLog, campaign: str, turn: str) -> dict[str, Any]:
+    """The answer to an accepted turn, out of its events: the same now and after any restart.
+
+    The position is the one that the turn led to; of a late reply, which moved nothing, the one that stands.
+    """
+    events = log.turn_events(campaign, turn)
+    narration = _one(events, NarrationAccepted)
+    if narration is None:
+        raise ValueError(f"turn {turn} was not accepted")
+    accounted = _one(events, ReplyAccounted)
+    return {
+        "turn": turn,
+        "player_node": _player_node(log, campaign, events),
+        "node": narration.node,
+        "prose": prose_of(narration.raw_reply, narration.removals),
+        "finish_reason": narration.finish_reason,
+        "position": position_answer(_position_after(log, campaign, narration)),
+        "state_changes": [],
+        "proposal": {"outcome": "absent", "accepted": [], "refused": []},
+        "accounting": accounting_answer(accounted.accounting if accounted else None),
+    }
+
+
+def _position_after(log: EventLog, campaign: str, narration: NarrationAccepted) -> Position:
+    if narration.late:
+        return position_of(log, campaign)
+    takes = [take for take in log.takes(campaign, narration.node) if take <= narration.node]
+    return position_at(narration.node, narration.depth, takes, later_story=False)
+
+
+def _player_node(log: EventLog, campaign: str, events: Sequence[Recorded]) -> int | None:
+    """The action that the turn told: its own words, or those that an earlier turn had left untold."""
+    acted = _one(events, PlayerActed)
+    if acted is not None:
+        return acted.node
+    opened = _one(events, TurnOpened)
+    if opened is None or not log.node(campaign, opened.parent).is_player:
+        return None
+    return opened.parent
+
+
+def _one(events: Sequence[Recorded], kind: type[_Kind]) -> _Kind | None:
+    return next((one.event for one in events if isinstance(one.event, kind)), None)

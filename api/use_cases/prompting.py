@@ -1,0 +1,169 @@
+"""From a running turn to the record of what it sends: read the line, assemble, store the body as a difference."""
+
+from collections import OrderedDict
+from dataclasses import dataclass
+from threading import Lock
+
+from domain.campaign.facts import TurnFacts
+from domain.campaign.settings import CampaignSettings
+from domain.errors import LogDamaged
+from domain.event import Recorded
+from domain.installation import Settings
+from domain.log import EventLog
+from domain.ports import TokenCounter
+from domain.prompt.assembly import Prompt, StoryView, assemble, history_budget, price
+from domain.prompt.events import PromptSent, Window
+from domain.prompt.floor import Floor
+from domain.prompt.sections import HistoryNode
+from domain.prompt.stored_body import common_prefix, rebuild, store
+
+_PAGE = 64
+_REMEMBERED_BODIES = 64
+
+
+@dataclass(frozen=True)
+class _KnownBody:
+    turn: str
+    chain: int
+    data: bytes
+
+
+class Bodies:
+    """The exact bytes of recorded requests, rebuilt from the log; the newest of each campaign is remembered."""
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._newest: OrderedDict[str, _KnownBody] = OrderedDict()
+        self._guard = Lock()
+
+    def of(self, campaign: str, prompt: PromptSent) -> bytes:
+        """The body of a recorded request. Raises LogDamaged when it does not rebuild to its hash."""
+        needed = [prompt]
+        while (base := needed[-1].body.base) is not None:
+            needed.append(self._prompt_of(campaign, base))
+        data: bytes | None = None
+        for record in reversed(needed):
+            try:
+                data = rebuild(record.body, data)
+            except ValueError as error:
+                raise LogDamaged(campaign, 0, f"the request of turn {record.turn}: {error}") from error
+        return data or b""
+
+    def newest(self, campaign: str) -> _KnownBody | None:
+        """The campaign's newest recorded request."""
+        recorded = self._log.last_prompt(campaign)
+        if recorded is None or not isinstance(recorded.event, PromptSent):
+            return None
+        prompt = recorded.event
+        with self._guard:
+            known = self._newest.get(campaign)
+        if known is not None and known.turn == prompt.turn:
+            return known
+        return _KnownBody(prompt.turn, prompt.body.chain, self.of(campaign, prompt))
+
+    def remember(self, campaign: str, prompt: PromptSent, data: bytes) -> None:
+        """Keeps a body that was just recorded at hand for the next one."""
+        with self._guard:
+            self._newest[campaign] = _KnownBody(prompt.turn, prompt.body.chain, data)
+            self._newest.move_to_end(campaign)
+            while len(self._newest) > _REMEMBERED_BODIES:
+                self._newest.popitem(last=False)
+
+    def _prompt_of(self, campaign: str, turn: str) -> PromptSent:
+        for recorded in self._log.turn_events(campaign, turn):
+            if isinstance(recorded.event, PromptSent):
+                return recorded.event
+        raise LogDamaged(campaign, 0, f"turn {turn}, on which another request is based, has no record")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A request that is ready to be recorded and sent."""
+
+    event: PromptSent
+    body: bytes
+
+
+class Prompter:
+    """Builds the requests of turns. Reads only; the same code serves the turn and the dry run."""
+
+    def __init__(self, log: EventLog, counter: TokenCounter, bodies: Bodies) -> None:
+        self._log = log
+        self._counter = counter
+        self._bodies = bodies
+
+    def prepare(self, campaign: str, turn: TurnFacts, settings: Settings, window: Window) -> Prepared:
+        """The request for a running turn. Raises ContextOverflow before any model is asked."""
+        built_from = self._log.max_position(campaign)
+        prompt = self.assemble(campaign, turn.parent, settings, window)
+        earlier = self._bodies.newest(campaign)
+        place = self._log.node(campaign, turn.parent)
+        body = prompt.body.data
+        stored = store(body, earlier.data, earlier.turn, earlier.chain) if earlier else store(body)
+        kept = round(common_prefix(body, earlier.data) / len(earlier.data), 4) if earlier and earlier.data else None
+        event = PromptSent(
+            turn=turn.turn,
+            node=place.node,
+            branch=place.branch,
+            depth=place.depth,
+            endpoint=settings.endpoint,
+            model=settings.model,
+            mode=settings.mode,
+            body=stored,
+            sections=prompt.sections,
+            tokens=prompt.tokens,
+            window=window,
+            history=prompt.history.model_copy(update={"prefix_kept": kept}),
+            built_from=built_from,
+        )
+        return Prepared(event, body)
+
+    def assemble(self, campaign: str, parent: int, settings: Settings, window: Window) -> Prompt:
+        """The request for a narration under `parent`, with nothing recorded."""
+        facts = self._log.campaign(campaign)
+        if facts.settings is None:
+            raise AssertionError("a campaign of the log has settings")
+        end = self._log.node(campaign, parent)
+        view = StoryView(
+            campaign=facts.settings,
+            line=self._line(campaign, parent, facts.settings, settings, window, awaits_action=not end.is_player),
+            depth=end.depth,
+            earlier=self._log.floor(campaign, parent),
+        )
+        return assemble(view, settings, window, self._counter)
+
+    def _line(
+        self,
+        campaign: str,
+        parent: int,
+        told: CampaignSettings,
+        settings: Settings,
+        window: Window,
+        *,
+        awaits_action: bool,
+    ) -> tuple[HistoryNode, ...]:
+        """The end of the line: down to the floor, or as much as can possibly fit."""
+        budget = history_budget(told, settings, window, self._counter, awaits_action=awaits_action)
+        floor = self._log.floor(campaign, parent)
+        line: list[HistoryNode] = []
+        tokens = 0
+        while not _enough(line, tokens, budget, floor):
+            before = line[0].depth if line else None
+            page = self._log.end_of_line(campaign, parent, limit=_PAGE, before=before)
+            tokens += sum(price(node, self._counter) for node in page)
+            line[:0] = page
+        return tuple(line)
+
+
+def _enough(line: list[HistoryNode], tokens: int, budget: int, floor: Floor | None) -> bool:
+    if not line:
+        return False
+    holds = floor is not None and budget <= floor.budget and line[0].depth <= floor.depth
+    return holds or line[0].depth == 1 or tokens > budget
+
+
+def record_of(recorded: Recorded) -> PromptSent:
+    """The prompt record in an event that is one."""
+    if not isinstance(recorded.event, PromptSent):
+        raise TypeError(f"{recorded.topic} is no prompt record")
+    return recorded.event
