@@ -1,0 +1,23 @@
+"""What many tests begin with: a place for a store, and a log in it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from adapters.event_log.log import SqlEventLog
+from tests.fakes.time_and_names import NumberedNames, TickingClock
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    """Where a store may be made; there is none yet."""
+    return tmp_path / "log.db"
+
+
+@pytest.fixture
+def log(store: Path) -> Iterator[SqlEventLog]:
+    """An empty log on SQLite, whose clock and names can be foretold."""
+    opened = SqlEventLog(store, TickingClock(), NumberedNames())
+    yield opened
+    opened.close()
