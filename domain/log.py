@@ -92,6 +92,10 @@ class EventLog(Protocol):
         """The campaign's facts without nodes and turns. Raises UnknownCampaign."""
         ...
 
+    def campaign_times(self, campaign: str) -> tuple[str, str]:
+        """When the campaign was created and last revised, in RFC 3339. Raises UnknownCampaign."""
+        ...
+
     def node(self, campaign: str, node: int) -> NodeFacts:
         """One node. Raises UnknownCampaign, UnknownNode."""
         ...

@@ -51,6 +51,7 @@ _LAST_PROMPT = (
     .join(campaign, campaign.c.last_prompt == event.c.position)
     .where(campaign.c.campaign == bindparam("of"))
 )
+_TIMES = select(campaign.c.created_at, campaign.c.revised_at).where(campaign.c.campaign == bindparam("of"))
 _MAX = select(func.max(event.c.position))
 
 
@@ -230,6 +231,17 @@ class SqlEventLog:
 
     def campaign(self, campaign: str) -> CampaignFacts:  # see EventLog
         return self._read(lambda connection: _known(decision_tables.load_campaign(connection, campaign), campaign))
+
+    def campaign_times(self, campaign: str) -> tuple[str, str]:
+        """See EventLog."""
+
+        def times(connection: Connection) -> tuple[str, str]:
+            row = connection.execute(_TIMES, {"of": campaign}).one_or_none()
+            if row is None:
+                raise UnknownCampaign(campaign)
+            return row.created_at, row.revised_at
+
+        return self._read(times)
 
     def node(self, campaign: str, node: int) -> NodeFacts:
         """See EventLog."""

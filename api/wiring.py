@@ -1,0 +1,149 @@
+"""One bootstrap: the environment's configuration to a running Fabula, in one place and in one order."""
+
+import errno
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+
+import structlog
+
+from adapters.endpoint_policy import EndpointPolicy, policed_client
+from adapters.event_log.log import SqlEventLog
+from adapters.model_server import OpenAICompatibleNarrator
+from adapters.process_lock import ProcessLock
+from adapters.small_narrator import MODEL
+from adapters.time_and_names import RandomNames, SystemClock
+from adapters.tokens import TiktokenCounter
+from adapters.window_probe import ServerWindowProbe
+from api.config import Config
+from api.use_cases.prompting import Bodies, Prompter
+from api.use_cases.settings import Defaults, InstallationSettings
+from api.use_cases.turns import Turns
+from domain.errors import StoreFailure, StoreFull, StoreReadOnly, StoreUnavailable
+from domain.log import EventLog
+from projections import Engine, open_views
+
+_log = structlog.get_logger(__name__)
+
+VERSION = version("fabula")
+
+
+@dataclass(frozen=True)
+class Store:
+    """The log and the views of one data directory."""
+
+    home: Path
+    log: EventLog
+    views: Engine
+    settings: InstallationSettings
+    policy: EndpointPolicy
+    bodies: Bodies
+
+
+@dataclass(frozen=True)
+class Fabula:
+    """Everything that runs: a store, and what tells its stories."""
+
+    config: Config
+    store: Store
+    turns: Turns
+    narrator: OpenAICompatibleNarrator
+    probe: ServerWindowProbe
+    prompter: Prompter
+
+    @property
+    def log(self) -> EventLog:
+        """The event log."""
+        return self.store.log
+
+    @property
+    def views(self) -> Engine:
+        """The views."""
+        return self.store.views
+
+    @property
+    def settings(self) -> InstallationSettings:
+        """The installation's settings."""
+        return self.store.settings
+
+
+def small_narrator_defaults(config: Config) -> Defaults:
+    """Where the small narrator is found, which is the endpoint unless the settings name another."""
+    return Defaults(f"http://127.0.0.1:{config.narrator_port}/v1", MODEL)
+
+
+@contextmanager
+def open_store(config: Config) -> Iterator[Store]:
+    """The store of the data directory, created when there is none. Raises a StoreFailure. Closed on exit."""
+    _make_home(config.home)
+    log = SqlEventLog(config.home / "log.db", SystemClock(), RandomNames())
+    try:
+        with open_views(config.home / "views", log) as views:
+            policy = EndpointPolicy()
+            given = {"endpoint": config.endpoint, "model": config.model}
+            settings = InstallationSettings(log, policy, given, small_narrator_defaults(config))
+            yield Store(config.home, log, views, settings, policy, Bodies(log))
+    finally:
+        log.close()
+
+
+@asynccontextmanager
+async def running(config: Config) -> AsyncIterator[Fabula]:
+    """A Fabula that takes turns, until the context ends: then running turns are closed, and what came of them kept."""
+    with open_store(config) as store, _process_lock(config.home) as lock:
+        async with policed_client(store.policy) as client:
+            key = config.api_key.get_secret_value() or None
+            narrator = OpenAICompatibleNarrator(client, store.policy, api_key=key)
+            probe = ServerWindowProbe(client, store.policy, api_key=key)
+            prompter = Prompter(store.log, TiktokenCounter(), store.bodies)
+            turns = Turns(
+                log=store.log,
+                narrator=narrator,
+                probe=probe,
+                prompter=prompter,
+                bodies=store.bodies,
+                settings=store.settings,
+                ids=RandomNames(),
+                liveness=lock,
+            )
+            await turns.clear_dead()
+            lock.sweep({turn.process for _, turn in store.log.open_turns()})
+            try:
+                yield Fabula(config, store, turns, narrator, probe, prompter)
+            finally:
+                await turns.stop()
+
+
+@contextmanager
+def _process_lock(home: Path) -> Iterator[ProcessLock]:
+    with _explained(home):
+        lock = ProcessLock(home / "locks", RandomNames().new("p"))
+    try:
+        yield lock
+    finally:
+        lock.release()
+
+
+def _make_home(home: Path) -> None:
+    with _explained(home):
+        home.mkdir(parents=True, exist_ok=True)
+        (home / "views").mkdir(exist_ok=True)
+
+
+@contextmanager
+def _explained(home: Path) -> Iterator[None]:
+    """Turns the operating system's refusals into a StoreFailure."""
+    try:
+        yield
+    except OSError as error:
+        raise _meaning(error, home) from error
+
+
+def _meaning(error: OSError, home: Path) -> StoreFailure:
+    if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+        return StoreReadOnly(str(home))
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return StoreFull(str(home))
+    return StoreUnavailable(f"{error.strerror} at {home}")
