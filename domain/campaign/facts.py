@@ -132,7 +132,7 @@ def _opened(facts: CampaignFacts, event: TurnOpened) -> CampaignFacts:
         request_hash=event.request_hash,
         idempotency_key=event.idempotency_key,
     )
-    keys = {**facts.keys, event.idempotency_key: event.turn} if event.idempotency_key else facts.keys
+    keys = {**facts.keys, event.idempotency_key: event.turn} if event.idempotency_key is not None else facts.keys
     return replace(facts, open_turn=event.turn, turns={**facts.turns, event.turn: turn}, keys=keys)
 
 
