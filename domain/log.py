@@ -97,7 +97,7 @@ class EventLog(Protocol):
         ...
 
     def node(self, campaign: str, node: int) -> NodeFacts:
-        """One node. Raises UnknownCampaign, UnknownNode."""
+        """One node, without the words of a player's. Raises UnknownCampaign, UnknownNode."""
         ...
 
     def turn(self, campaign: str, turn: str) -> TurnFacts:
@@ -109,27 +109,33 @@ class EventLog(Protocol):
         ...
 
     def takes(self, campaign: str, node: int) -> Sequence[int]:
-        """The narrations with the same parent, in order; for any other node, itself."""
+        """The narrations with the same parent, in order; for any other node, itself. Raises as `node`."""
         ...
 
     def line(self, campaign: str, node: int, *, down_to: int = 1) -> Sequence[Segment]:
-        """The line that ends at the node, newest segment first, as far as it reaches below depth `down_to`."""
+        """The line that ends at the node, newest segment first, cut at depth `down_to`. Raises as `node`."""
         ...
 
     def end_of_line(self, campaign: str, node: int, *, limit: int, before: int | None = None) -> Sequence[HistoryNode]:
-        """The newest nodes of the line with their text, oldest first; `before` excludes that depth and what is newer."""
+        """The newest nodes of the line with their text, oldest first; `before` excludes that depth and what is newer.
+
+        Raises as `node`.
+        """
         ...
 
     def floor(self, campaign: str, node: int) -> Floor | None:
-        """The history floor of the newest prompt record at this node or up to two above it."""
+        """The history floor of the newest prompt of this node's turn, or of the turn of a node up to two above it.
+
+        None where there is none, also for a node or campaign that is not there.
+        """
         ...
 
     def last_prompt(self, campaign: str) -> Recorded | None:
-        """The campaign's newest prompt record."""
+        """The campaign's newest prompt record, None where there is none."""
         ...
 
     def turn_events(self, campaign: str, turn: str) -> Sequence[Recorded]:
-        """Every event of a turn, in order."""
+        """Every event of a turn, in order. Raises UnknownCampaign, UnknownTurn."""
         ...
 
     def read(

@@ -57,7 +57,7 @@ def segments(connection: Connection, campaign: str, end: NodeFacts, down_to: int
     for row in sorted(rows, key=lambda row: -row.branch):
         found.append(Segment(row.branch, max(row.fork_depth + 1, down_to), last))
         last = row.fork_depth
-    return found
+    return [segment for segment in found if segment.first <= segment.last]
 
 
 def newest(

@@ -283,7 +283,7 @@ class SqlEventLog:
 
         def newest(connection: Connection) -> list[HistoryNode]:
             end = self._node(connection, campaign, node)
-            newest_depth = end.depth if before is None else before - 1
+            newest_depth = end.depth if before is None else min(end.depth, before - 1)
             line = lines.segments(connection, campaign, end, max(1, newest_depth - limit + 1))
             return lines.newest(connection, campaign, line, limit, before)
 
@@ -308,6 +308,7 @@ class SqlEventLog:
         def of_turn(connection: Connection) -> list[Recorded]:
             found = decision_tables.load_turn_span(connection, campaign, turn)
             if found is None:
+                _known(decision_tables.load_campaign(connection, campaign), campaign)
                 raise UnknownTurn(campaign, turn)
             return [self._recorded(row) for row in found]
 

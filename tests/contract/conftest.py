@@ -1,38 +1,40 @@
-"""Every implementation of a port, so that each promise is asked of all of them."""
+"""Every implementation of the event log, so that each promise is asked of all of them."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from adapters.event_log.log import SqlEventLog
 from domain.event import EventCatalogue
-from domain.log import EventLog
-from tests.fakes.event_log import MemoryEventLog
+from tests.fakes.event_log import MemoryEventLog, MemoryStore
 from tests.fakes.time_and_names import NumberedNames, TickingClock
 
-OpenLog = Callable[[EventCatalogue | None], EventLog]
+Log = SqlEventLog | MemoryEventLog
+OpenLog = Callable[..., Log]
 
 
 @pytest.fixture(params=["sql", "memory"])
 def open_log(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[OpenLog]:
-    """Makes a log, empty and with a clock and names of its own, that knows the events of a catalogue."""
-    made: list[SqlEventLog | MemoryEventLog] = []
+    """Opens the log of one store, as often as it is asked to, to know the events of a catalogue (today's by default)."""
+    clock, names, store = TickingClock(), NumberedNames(), MemoryStore()
+    opened: list[Any] = []
 
-    def opened(events: EventCatalogue | None = None) -> EventLog:
-        clock, names = TickingClock(), NumberedNames()
+    def opening(events: EventCatalogue | None = None) -> Log:
         if request.param == "sql":
-            made.append(SqlEventLog(tmp_path / f"log{len(made)}.db", clock, names, events))
+            opened.append(SqlEventLog(tmp_path / "log.db", clock, names, events))
         else:
-            made.append(MemoryEventLog(clock, names, events))
-        return made[-1]
+            opened.append(MemoryEventLog(clock, names, events, store))
+        log: Log = opened[-1]
+        return log
 
-    yield opened
-    for log in made:
+    yield opening
+    for log in opened:
         log.close()
 
 
 @pytest.fixture
-def log(open_log: OpenLog) -> EventLog:
+def log(open_log: OpenLog) -> Log:
     """An empty log."""
-    return open_log(None)
+    return open_log()

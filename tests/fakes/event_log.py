@@ -7,6 +7,7 @@ stream, or from walking the tree node by node. So where the two disagree, one of
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import reduce
 from threading import Condition, RLock
 from typing import Any, cast
@@ -25,7 +26,7 @@ from adapters.event_log.log import ACTORS
 from adapters.event_log.recorder import StampedEvent
 from domain.campaign.commands import CampaignCommand
 from domain.campaign.decide import decide
-from domain.campaign.events import CampaignDeleted, CampaignStarted, NarrationAccepted, PlayerActed
+from domain.campaign.events import CampaignDeleted, CampaignRevised, CampaignStarted, NarrationAccepted, PlayerActed
 from domain.campaign.facts import OPENING, CampaignFacts, NodeFacts, StoryEvent, TurnFacts, evolve
 from domain.catalogue import catalogue
 from domain.errors import InvalidInput, StoreFailure, UnknownCampaign, UnknownNode, UnknownTurn
@@ -148,15 +149,26 @@ class MemorySubscription(Subscription[MemoryRecorder]):
             self._recorder.grown.notify_all()
 
 
-class MemoryEventLog:
-    """The log of one store that is gone with the process. Lasts as long as nobody needs it to last."""
+@dataclass(frozen=True)
+class MemoryStore:
+    """What outlasts one opening of the log: the events, and each stream's last version and chain hash."""
 
-    def __init__(self, clock: Clock, ids: IdSource, events: EventCatalogue | None = None) -> None:
-        self.recorder = MemoryRecorder()
+    recorder: MemoryRecorder = field(default_factory=MemoryRecorder)
+    ends: dict[str, tuple[int, bytes]] = field(default_factory=dict)
+
+
+class MemoryEventLog:
+    """The log of one store, gone with the process. Without a store it has one of its own."""
+
+    def __init__(
+        self, clock: Clock, ids: IdSource, events: EventCatalogue | None = None, store: MemoryStore | None = None
+    ) -> None:
+        store = store or MemoryStore()
+        self.recorder = store.recorder
+        self._ends = store.ends
         self._clock = clock
         self._ids = ids
         self._events = events or catalogue()
-        self._ends: dict[str, tuple[int, bytes]] = {}
         self._turns = RLock()
 
     def close(self) -> None:
@@ -268,6 +280,14 @@ class MemoryEventLog:
     def campaign(self, campaign: str) -> CampaignFacts:
         """See EventLog."""
         return CampaignFacts(**{**vars(self._known(campaign)), "nodes": {}, "turns": {}, "keys": {}})
+
+    def campaign_times(self, campaign: str) -> tuple[str, str]:
+        """See EventLog."""
+        self._known(campaign)
+        times = [
+            each.at for each in self._stream(campaign) if isinstance(each.event, CampaignStarted | CampaignRevised)
+        ]
+        return times[0], times[-1]
 
     def node(self, campaign: str, node: int) -> NodeFacts:
         """See EventLog."""
