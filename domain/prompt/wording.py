@@ -4,8 +4,10 @@ import re
 
 from domain.prompt.sections import HistoryNode
 
-_FIRST_PERSON = re.compile(r"(?:I(?=\s|$)|I(?=['’](?:m|ll|ve|d)\b)|you(?=\s|$))", re.IGNORECASE)
-_AM = re.compile(r"['’]m\b")
+# Spelt out where ignoring the case would take in a dotted or dotless I, or a long s.
+_PERSON = re.compile(r"(?:[Ii]|(?i:you))(?=\s|$|['’](?i:m|re|ll|ve|d)\b)")
+_VERB = re.compile(r"(?P<before>\s+|['’])(?P<verb>(?i:am)|was|(?i:m))\b")
+_SECOND_PERSON = {"am": "are", "was": "were", "m": "re"}
 
 
 def as_prompted(node: HistoryNode) -> str:
@@ -21,11 +23,17 @@ def as_prompted(node: HistoryNode) -> str:
 
 
 def _deed(text: str) -> str:
-    subject = _FIRST_PERSON.match(text)
-    if subject is None:
-        return f" {text}"
-    rest = text[subject.end() :]
-    return _AM.sub("'re", rest, count=1) if rest[:1] in ("'", "’") else rest
+    subject = _PERSON.match(text)
+    return f" {text}" if subject is None else _agreeing(text[subject.end() :])
+
+
+def _agreeing(rest: str) -> str:
+    """What follows the person, with a verb that goes with `you`."""
+    verb = _VERB.match(rest)
+    if verb is None:
+        return rest
+    agreeing = _SECOND_PERSON[verb["verb"].lower()]
+    return f"{verb['before']}{agreeing}{rest[verb.end() :]}"
 
 
 def _unquoted(text: str) -> str:
