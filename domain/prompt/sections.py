@@ -138,11 +138,6 @@ def _canon(canon: Sequence[str]) -> str:
 
 
 def _persona(persona: Persona) -> str:
-    name = (
-        f"{persona.name} ({persona.pronouns})"
-        if persona.name and persona.pronouns
-        else persona.name or persona.pronouns
-    )
-    return _under(
-        texts.PERSONA_HEADING, "\n".join(part for part in (name.strip(), persona.description.strip()) if part)
-    )
+    name, pronouns = persona.name.strip(), persona.pronouns.strip()
+    called = f"{name} ({pronouns})" if name and pronouns else name or pronouns
+    return _under(texts.PERSONA_HEADING, "\n".join(part for part in (called, persona.description.strip()) if part))
