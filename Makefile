@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint bench evidence lock docs clean
+.PHONY: help setup play test lint bench lock clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -25,3 +25,21 @@ $(STAMP): requirements.lock pyproject.toml
 lock: ## resolve the pins anew, with hashes
 	@test -x $(BIN)/uv || { $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --disable-pip-version-check uv; }
 	$(BIN)/uv pip compile --quiet --python-version 3.11 --universal --generate-hashes --no-emit-index-url --no-emit-find-links --group dev pyproject.toml --custom-compile-command "make lock" --output-file requirements.lock
+
+play: setup ## a story on this machine: the small narrator and the server, ready to play
+	@$(BIN)/fabula serve --guide
+
+test: lint ## everything that is checked
+	@$(BIN)/python -m pytest --quiet
+
+lint: setup ## ruff, mypy (strict) and the import contracts
+	@$(BIN)/ruff check --quiet .
+	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/mypy --no-error-summary
+	@$(BIN)/lint-imports --no-cache > $(VENV)/lint-imports.txt || { cat $(VENV)/lint-imports.txt; exit 1; }
+
+bench: setup ## speed and size, as ratios from one run
+	@$(BIN)/python -m tests.bench
+
+clean: ## remove the environment and everything that was built
+	@rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis dist

@@ -1,11 +1,14 @@
 """What the environment decides: where the store is, which port, which secrets. Each has a default that works."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Literal
 
 import platformdirs
-from pydantic import Field, SecretStr
+from pydantic import Field, SecretStr, ValidationError
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from domain.errors import NotAcceptable
 
 DEFAULT_PORT = 8420
 DEFAULT_NARRATOR_PORT = 8421
@@ -45,3 +48,24 @@ class Config(BaseSettings):
     log_level: Annotated[
         Literal["debug", "info", "warning", "error"], Field(description="How much is logged, to standard error.")
     ] = "info"
+
+
+def read_config(given: Mapping[str, object | None], **more: object | None) -> Config:
+    """The configuration: what was given on the command line, else the environment, else the default.
+
+    Raises BadEnvironment when a variable cannot be what it says.
+    """
+    named = {name: value for name, value in {**given, **more}.items() if value is not None}
+    try:
+        return Config(**named)  # type: ignore[arg-type]  # checked by the model itself
+    except ValidationError as error:
+        raise BadEnvironment({str(one["loc"][0]): one["msg"] for one in error.errors()}) from error
+
+
+class BadEnvironment(NotAcceptable):
+    code = "invalid"
+    title = "The configuration is not valid"
+
+    def __init__(self, problems: Mapping[str, str]) -> None:
+        listed = "; ".join(f"FABULA_{name.upper()}: {problem}" for name, problem in problems.items())
+        super().__init__(f"{listed}. README lists the variables.", problems=dict(problems))

@@ -90,6 +90,15 @@ class CampaignList(BaseModel):
     next: str | None
 
 
+class Tombstone(BaseModel):
+    """What is left of a deleted story."""
+
+    campaign: str
+    title: str
+    events: int
+    head: str
+
+
 class StateChange(BaseModel):
     """A leaf of the narrative state before and after."""
 
@@ -263,6 +272,10 @@ class SettingsChange(Settings):
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"endpoint": "http://127.0.0.1:11434/v1", "model": "llama3.2"}]}
     )
+
+
+class SettingsShape(Settings):
+    """The settings in force."""
 
 
 class SettingsTest(BaseModel):

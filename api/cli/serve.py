@@ -1,0 +1,163 @@
+"""`fabula serve`: the server, with the small narrator beside it."""
+
+import asyncio
+import errno
+import signal
+import socket
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from ipaddress import ip_address
+
+import typer
+import uvicorn
+
+from adapters.small_narrator import SmallNarrator
+from api.cli.logging import configure
+from api.config import Config
+from api.http.app import create_app
+from api.wiring import VERSION, Fabula, open_store, running, small_narrator_defaults
+from domain.errors import FabulaError, NotAcceptable
+
+GRACE_SECONDS = 5
+"""How long open connections may take to end when the server is told to stop."""
+
+
+class PortTaken(FabulaError):
+    code = "store_unavailable"
+    title = "The port is taken"
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(
+            f"Something else listens on {host}:{port}. Stop it, or choose another port with --port or FABULA_PORT.",
+            port=port,
+        )
+
+
+class AddressRefused(NotAcceptable):
+    code = "invalid"
+    title = "The address is refused"
+
+    def __init__(self, host: str, why: str) -> None:
+        super().__init__(f"Fabula does not listen on {host!r}: {why}", host=host)
+
+
+def serve(config: Config, *, guide: bool = False) -> None:
+    """Serves until it is told to stop. Raises PortTaken, AddressRefused, a StoreFailure, or what the narrator raises."""
+    configure(config)
+    _check_address(config)
+    with closing(_listener(config)) as listener, small_narrator(config) as narrator:
+        asyncio.run(_serve(config, listener, narrator, guide=guide))
+
+
+async def _serve(config: Config, listener: socket.socket, narrator: SmallNarrator | None, *, guide: bool) -> None:
+    async with running(config) as fabula:
+        if narrator is not None:
+            await asyncio.to_thread(narrator.wait_until_ready)
+        await _Server(fabula, listener.getsockname()[1], guide=guide).serve(sockets=[listener])
+
+
+class _Server(uvicorn.Server):
+    """Uvicorn, saying one line when it is ready, and closing the running turns before the connections."""
+
+    def __init__(self, fabula: Fabula, port: int, *, guide: bool) -> None:
+        self._fabula = fabula
+        self._where = f"http://{_bracketed(fabula.config.host)}:{port}"
+        self._guide = guide
+        super().__init__(
+            uvicorn.Config(
+                create_app(fabula.config, fabula),
+                log_config=None,
+                access_log=False,
+                server_header=False,
+                lifespan="off",
+                timeout_graceful_shutdown=GRACE_SECONDS,
+            )
+        )
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Ends in order at SIGINT and SIGTERM. Uvicorn's own way raises the signal again, past everything still open."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """As uvicorn does, and then the line."""
+        await super().startup(sockets)
+        typer.echo(f"Fabula {VERSION} is ready at {self._where} (store: {self._fabula.store.home})")
+        if self._guide:
+            typer.echo(_guidance(self._where))
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """First the turns, whose listeners then hear how they ended; then the connections."""
+        await self._fabula.turns.stop()
+        await super().shutdown(sockets)
+
+
+def _guidance(where: str) -> str:
+    return f"""
+Look around:  {where}/docs
+Play here:    .venv/bin/fabula play
+Play by HTTP, a story and its first turn:
+
+  id=$(curl -s {where}/api/campaigns -H 'Content-Type: application/json' \\
+       -d '{{"title": "The door", "opening": "A door stands open that was never open before."}}' \\
+       | grep -o '"id":"c_[a-z0-9]*"' | cut -d'"' -f4)
+  curl -N {where}/api/campaigns/$id/turns -H 'Accept: text/event-stream' -H 'Content-Type: application/json' \\
+       -d '{{"kind": "do", "text": "I step through the door"}}'
+
+Stop with Ctrl-C. The story is kept.
+"""
+
+
+def _listener(config: Config) -> socket.socket:
+    """The bound socket, before anything else is started: a taken port costs nothing."""
+    family = socket.AF_INET6 if ":" in config.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((config.host, config.port))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        if error.errno == errno.EADDRINUSE:
+            raise PortTaken(config.host, config.port) from error
+        raise AddressRefused(config.host, f"{error.strerror}.") from error
+    return listener
+
+
+@contextmanager
+def small_narrator(config: Config) -> Iterator[SmallNarrator | None]:
+    """The small narrator, when it is the one that stories are told by."""
+    if not config.narrator or not _is_the_narrator(config):
+        yield None
+        return
+    with SmallNarrator(port=config.narrator_port) as narrator:
+        yield narrator
+
+
+def _is_the_narrator(config: Config) -> bool:
+    with open_store(config) as store:
+        return store.settings.in_force().endpoint == small_narrator_defaults(config).endpoint
+
+
+def _check_address(config: Config) -> None:
+    host = config.host
+    try:
+        loopback = host == "localhost" or ip_address(host).is_loopback
+    except ValueError as error:
+        raise AddressRefused(host, "it is no address. Give one such as 127.0.0.1.") from error
+    if not loopback and not config.token.get_secret_value():
+        raise AddressRefused(
+            host,
+            "others could reach it there. Set FABULA_TOKEN to a secret of your own, which every request then needs.",
+        )
+
+
+def _bracketed(host: str) -> str:
+    return f"[{host}]" if ":" in host else host
