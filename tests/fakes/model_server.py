@@ -88,11 +88,24 @@ class Reply:
 
     @classmethod
     def raw(
-        cls, body: bytes | str, *, chunk_size: int = 0, status: int = 200, content_type: str = EVENT_STREAM
+        cls,
+        body: bytes | str,
+        *,
+        chunk_size: int = 0,
+        status: int = 200,
+        content_type: str = EVENT_STREAM,
+        delay_seconds: float = 0,
+        hang_until: threading.Event | None = None,
     ) -> Self:
         """Exactly these bytes."""
-        encoded = body.encode() if isinstance(body, str) else body
-        return cls(body=encoded, chunk_size=chunk_size, status=status, content_type=content_type)
+        return cls(
+            body=body.encode() if isinstance(body, str) else body,
+            chunk_size=chunk_size,
+            status=status,
+            content_type=content_type,
+            delay_seconds=delay_seconds,
+            hang_until=hang_until,
+        )
 
     @classmethod
     def refusal(cls, status: int, message: str, kind: str = "server_error", **more: object) -> Self:
@@ -160,10 +173,11 @@ class ScriptedModelServer:
         self.count_prompt = count_prompt
         self._default = always(default) if isinstance(default, Reply) else default
         self._script = deque(replies)
-        self._answers: dict[tuple[str, str], tuple[int, bytes]] = {}
+        self._answers: dict[tuple[str, str], Reply] = {}
         self._requests: list[RecordedRequest] = []
         self._narrations = 0
         self._disconnects = 0
+        self._accepted = 0
         self._connections: dict[socket.socket, threading.Thread] = {}
         self._changed = threading.Condition()
         self.stopping = threading.Event()
@@ -221,10 +235,11 @@ class ScriptedModelServer:
             self._script.extend(replies)
 
     def answer(self, method: str, path: str, content: object, status: int = 200) -> None:
-        """Answer this path so from now on, before anything built in: JSON, or bytes as they are."""
-        body = content if isinstance(content, bytes) else _dumped(content)
+        """Answer this path so from now on, before anything built in: JSON, bytes as they are, or a Reply."""
+        if not isinstance(content, Reply):
+            content = _plain(status, content if isinstance(content, bytes) else _dumped(content))
         with self._changed:
-            self._answers[method, path] = (status, body)
+            self._answers[method, path] = content
 
     @property
     def requests(self) -> tuple[RecordedRequest, ...]:
@@ -243,6 +258,12 @@ class ScriptedModelServer:
         with self._changed:
             return self._disconnects
 
+    @property
+    def connections(self) -> int:
+        """How many connections were made so far."""
+        with self._changed:
+            return self._accepted
+
     def wait_for_disconnect(self, timeout: float = 5, count: int = 1) -> bool:
         """Whether so many clients have gone away, waiting at most so many seconds."""
         with self._changed:
@@ -258,6 +279,7 @@ class ScriptedModelServer:
     def connected(self, connection: socket.socket) -> None:
         with self._changed:
             self._connections[connection] = threading.current_thread()
+            self._accepted += 1
 
     def disconnected(self, connection: socket.socket) -> None:
         with self._changed:
@@ -278,7 +300,7 @@ class ScriptedModelServer:
             answer = self._answers.get((request.method, request.path))
             if answer is None and _is_narration(request):
                 return self._next_narration(request)
-        return _plain(*answer) if answer is not None else self._built_in(request)
+        return answer or self._built_in(request)
 
     def _next_narration(self, request: RecordedRequest) -> Reply:
         self._narrations += 1
