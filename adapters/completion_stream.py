@@ -170,14 +170,17 @@ def _string(value: object) -> str:
 
 
 def usage_in(usage: object) -> Usage:
-    """The counts in a `usage` member, whatever that is. What is no positive integer counts as not told."""
+    """The counts in a `usage` member, whatever that is. What is no positive integer counts as not told.
+
+    None cached is told, and worth knowing: the server had to read everything anew.
+    """
     if not isinstance(usage, dict):
         return Usage()
     details = usage.get("prompt_tokens_details")
     return Usage(
         prompt_tokens=_positive(usage.get("prompt_tokens")),
         completion_tokens=_positive(usage.get("completion_tokens")),
-        cached_tokens=_positive(details.get("cached_tokens")) if isinstance(details, dict) else None,
+        cached_tokens=_counted(details.get("cached_tokens")) if isinstance(details, dict) else None,
     )
 
 
@@ -185,12 +188,16 @@ def _positive(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
 
 
+def _counted(value: object) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+
+
 def _updated(known: Usage, told: Usage) -> Usage:
     """The later figure wins: some servers repeat the usage in every chunk while it grows."""
     return Usage(
         prompt_tokens=told.prompt_tokens or known.prompt_tokens,
         completion_tokens=told.completion_tokens or known.completion_tokens,
-        cached_tokens=told.cached_tokens or known.cached_tokens,
+        cached_tokens=known.cached_tokens if told.cached_tokens is None else told.cached_tokens,
     )
 
 

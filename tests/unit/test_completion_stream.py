@@ -301,10 +301,16 @@ def test_a_stream_without_end_is_bounded() -> None:
 
 @pytest.mark.parametrize("value", [True, False, 0, -1, 1.5, "12", None, [], {}])
 def test_a_count_that_is_no_positive_integer_counts_as_not_told(value: object) -> None:
-    usage = {"prompt_tokens": value, "completion_tokens": value, "prompt_tokens_details": {"cached_tokens": value}}
+    usage = {"prompt_tokens": value, "completion_tokens": value}
     assert usage_in(usage) == Usage()
     assert usage_in(value) == Usage()
     assert usage_in({"prompt_tokens_details": value}) == Usage()
+
+
+def test_that_nothing_was_cached_is_told() -> None:
+    assert usage_in({"prompt_tokens": 9, "prompt_tokens_details": {"cached_tokens": 0}}) == Usage(9, None, 0)
+    for value in (True, -1, "0", None, 0.0):
+        assert usage_in({"prompt_tokens_details": {"cached_tokens": value}}) == Usage()
 
 
 def test_of_repeated_counts_the_later_wins_and_null_takes_nothing_away() -> None:
