@@ -258,8 +258,8 @@ class MemoryEventLog:
         return [self._recorded(position, stored) for position, stored in rows if stored.originator_id == stream]
 
     def _facts(self, campaign: str) -> CampaignFacts:
-        events = (cast("StoryEvent", recorded.event) for recorded in self._stream(campaign))
-        return reduce(evolve, events, CampaignFacts(campaign))
+        told = self._stream(campaign) if campaign != INSTALLATION_STREAM else []
+        return reduce(evolve, (cast("StoryEvent", recorded.event) for recorded in told), CampaignFacts(campaign))
 
     def _known(self, campaign: str) -> CampaignFacts:
         facts = self._facts(campaign)
@@ -302,7 +302,7 @@ class MemoryEventLog:
 
     def open_turns(self) -> Sequence[tuple[str, TurnFacts]]:
         """See EventLog."""
-        campaigns = [self._facts(stream) for stream in self._ends if stream != INSTALLATION_STREAM]
+        campaigns = [self._facts(stream) for stream in self._ends]
         return [(facts.campaign, facts.turns[facts.open_turn]) for facts in campaigns if facts.open_turn is not None]
 
     def takes(self, campaign: str, node: int) -> Sequence[int]:
