@@ -116,14 +116,14 @@ def test_the_completion_mode_is_told_alike() -> None:
     with ScriptedModelServer(Reply("Once upon a time", finish_reason="length", prompt_tokens=9)) as server:
         pieces = told(server, mode="completion")
     assert text_of(pieces) == "Once upon a time"
-    assert pieces[-1] == Ended("length", Usage(9, 4))
+    assert pieces[-1] == Ended("length", Usage(9, 4, 0))
 
 
 def test_a_server_that_does_not_stream_is_understood() -> None:
     for mode in ("chat", "completion"):
         with ScriptedModelServer(Reply("All at once.", reasoning="", prompt_tokens=9, completion_tokens=3)) as server:
             pieces = told(server, body=b"{}", mode=mode)
-        assert pieces == [Said("All at once."), Ended("stop", Usage(9, 3))]
+        assert pieces == [Said("All at once."), Ended("stop", Usage(9, 3, 0))]
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case["id"])
