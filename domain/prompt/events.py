@@ -36,8 +36,9 @@ class StoredBody(_Part):
     """A request body as a difference from an earlier one of the same campaign, rebuilt to the byte.
 
     `copies` are (start in the earlier body, length); before copy i stand `literals[i]` bytes of the literal text, and
-    after the last copy the rest of it. `literal` is that text, compressed (zlib) and in base 85. Whole when `base` is
-    None; `chain` counts the bodies that must be rebuilt first.
+    after the last copy the rest of it. `literal` is that text, compressed (zlib, with the earlier body's last 32,768
+    bytes as its dictionary) and in base 85. Whole when `base` is None; `chain` counts the bodies that must be rebuilt
+    first.
     """
 
     sha256: str

@@ -1,12 +1,19 @@
 """Request bodies, stored as what differs from an earlier one, and rebuilt to the byte.
 
 Two prompts of one story share most of their bytes: the front, while the floor holds, and a stretch of the middle when
-it has moved. So a body is stored as stretches of the earlier body and the literal text between them.
+it has moved. So a body is stored as stretches of the earlier body and the literal text between them. That text is new
+but in the story's own words, so it is compressed with the end of the earlier body as its dictionary.
+
+A window of 16,384 tokens, 100 turns of 4 KB each: 4.4 KB a turn for the whole prompt record, where a compressed copy of
+each request would take 17.7.
 """
 
 import base64
 import hashlib
+import re
 import zlib
+from bisect import bisect_left
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from domain.prompt.events import StoredBody
@@ -16,6 +23,14 @@ WHOLE_EVERY = 32
 
 _ANCHOR = 48
 _SHORTEST = 96
+_BREAK = re.compile(rb'\{"role"|\\n\\n')
+"""Where a message or a piece of one begins: the only places at which a new stretch is looked for."""
+
+_DICTIONARY = 32_768
+"""As much as the compression can look back."""
+
+_EFFORT = 6
+"""More saves ten bytes a record, and takes seconds over a body that is made of two letters."""
 
 
 @dataclass
@@ -35,7 +50,8 @@ def store(body: bytes, base: bytes | None = None, base_name: str | None = None, 
     It is rebuilt and compared before it is returned: a record that cannot be read back is never written.
     """
     whole = base is None or base_name is None or base_chain + 1 >= WHOLE_EVERY
-    difference = _Difference(literal=bytearray(body)) if whole or base is None else _difference(body, base)
+    before = b"" if whole or base is None else base
+    difference = _Difference(literal=bytearray(body)) if whole else _difference(body, before)
     stored = StoredBody(
         sha256=hashlib.sha256(body).hexdigest(),
         length=len(body),
@@ -43,9 +59,9 @@ def store(body: bytes, base: bytes | None = None, base_name: str | None = None, 
         chain=0 if whole else base_chain + 1,
         copies=tuple(difference.copies),
         literals=tuple(difference.literals),
-        literal=base64.b85encode(zlib.compress(bytes(difference.literal), 9)).decode("ascii"),
+        literal=_packed(bytes(difference.literal), before),
     )
-    if rebuild(stored, None if whole else base) != body:
+    if rebuild(stored, None if whole else before) != body:
         raise AssertionError("a stored body does not rebuild to its bytes")
     return stored
 
@@ -54,11 +70,12 @@ def rebuild(stored: StoredBody, base: bytes | None) -> bytes:
     """The exact bytes. ValueError when they do not have the recorded hash, or when the base is missing."""
     if stored.base is not None and base is None:
         raise ValueError(f"the body is stored as a difference from {stored.base}, which is missing")
-    literal = zlib.decompress(base64.b85decode(stored.literal))
+    before = base if stored.base is not None and base is not None else b""
+    literal = _unpacked(stored, before)
     pieces, at = [], 0
-    for (start, length), before in zip(stored.copies, stored.literals, strict=True):
-        pieces += [literal[at : at + before], (base or b"")[start : start + length]]
-        at += before
+    for (start, length), ahead in zip(stored.copies, stored.literals, strict=True):
+        pieces += [literal[at : at + ahead], before[start : start + length]]
+        at += ahead
     body = b"".join([*pieces, literal[at:]])
     if hashlib.sha256(body).hexdigest() != stored.sha256:
         raise ValueError("the rebuilt body does not have the recorded SHA-256")
@@ -67,21 +84,32 @@ def rebuild(stored: StoredBody, base: bytes | None) -> bytes:
 
 def common_prefix(one: bytes, other: bytes) -> int:
     """How many bytes the two have in common from their start."""
-    low, high = 0, min(len(one), len(other))
-    while low < high:
-        middle = (low + high + 1) // 2
-        if one[low:middle] == other[low:middle]:
-            low = middle
-        else:
-            high = middle - 1
-    return low
+    return _in_common(one, 0, other, 0)
+
+
+def _packed(literal: bytes, base: bytes) -> str:
+    packer = zlib.compressobj(_EFFORT, zdict=base[-_DICTIONARY:]) if base else zlib.compressobj(_EFFORT)
+    return base64.b85encode(packer.compress(literal) + packer.flush()).decode("ascii")
+
+
+def _unpacked(stored: StoredBody, base: bytes) -> bytes:
+    """The literal text. Never more than the body's length is unpacked, whatever the record says."""
+    unpacker = zlib.decompressobj(zdict=base[-_DICTIONARY:]) if base else zlib.decompressobj()
+    try:
+        literal = unpacker.decompress(base64.b85decode(stored.literal), stored.length + 1)
+    except zlib.error as error:
+        raise ValueError(f"the body's text cannot be unpacked ({error})") from error
+    whole = unpacker.eof and not unpacker.unused_data
+    if not whole or len(literal) + sum(length for _, length in stored.copies) != stored.length:
+        raise ValueError("the rebuilt body does not have the recorded length")
+    return literal
 
 
 def _difference(body: bytes, base: bytes) -> _Difference:
-    """Stretches of `base` in `body`, in order, each found after the one before; the rest is literal."""
-    difference, at, behind, since = _Difference(), 0, 0, 0
+    """Stretches of `base` in `body`, and the rest as literal text. Time grows with the lengths, never their product."""
+    difference, anchors, at, behind, since = _Difference(), _anchors(base), 0, 0, 0
     while at < len(body):
-        start, length = _stretch(body, at, base, behind)
+        start, length = _stretch(body, at, base, behind, anchors)
         if length >= _SHORTEST:
             difference.copy(start, length, since)
             since = len(difference.literal)
@@ -93,13 +121,41 @@ def _difference(body: bytes, base: bytes) -> _Difference:
     return difference
 
 
-def _stretch(body: bytes, at: int, base: bytes, behind: int) -> tuple[int, int]:
+def _anchors(base: bytes) -> Mapping[bytes, Sequence[int]]:
+    """The first bytes after each break of the base, and where they stand, in order."""
+    places: dict[bytes, list[int]] = {}
+    for found in _BREAK.finditer(base):
+        places.setdefault(base[found.start() : found.start() + _ANCHOR], []).append(found.start())
+    return places
+
+
+def _stretch(body: bytes, at: int, base: bytes, behind: int, anchors: Mapping[bytes, Sequence[int]]) -> tuple[int, int]:
+    """A stretch of the base that stands at this place of the body: from where the last one ended, or from a break."""
     anchor = body[at : at + _ANCHOR]
-    start = behind if base[behind : behind + len(anchor)] == anchor else base.find(anchor, behind)
-    return (start, common_prefix(body[at:], base[start:])) if start >= 0 else (0, 0)
+    if base.startswith(anchor, behind):
+        return behind, _in_common(body, at, base, behind)
+    places = anchors.get(anchor, ())
+    if not places:
+        return 0, 0
+    start = places[bisect_left(places, behind) % len(places)]
+    return start, _in_common(body, at, base, start)
+
+
+def _in_common(one: bytes, at: int, other: bytes, start: int) -> int:
+    """How many bytes are equal from the two places on, in time that grows with their number only."""
+    length, step, most = 0, _ANCHOR, min(len(one) - at, len(other) - start)
+    while length < most and (one[at + length : at + length + step] == other[start + length : start + length + step]):
+        length, step = length + step, step * 2
+    low, high = min(length, most), min(length + step, most)
+    while low < high:
+        middle = (low + high + 1) // 2
+        if one[at + low : at + middle] == other[start + low : start + middle]:
+            low = middle
+        else:
+            high = middle - 1
+    return low
 
 
 def _next_break(body: bytes, at: int) -> int:
-    """Where the next message begins: the only places at which a new stretch is looked for."""
-    found = body.find(b'{"role"', at + 1)
-    return found if found >= 0 else len(body)
+    found = _BREAK.search(body, at + 1)
+    return found.start() if found else len(body)
