@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import orjson
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict
 
 from domain.errors import LogDamaged, StoreNewer
 
@@ -91,10 +91,13 @@ class EventCatalogue:
             raise StoreNewer(f"an event of the kind {topic!r}")
         if schema_version > event_class.schema_version:
             raise StoreNewer(f"{topic!r} in schema {schema_version}")
+        if schema_version < 1:
+            raise LogDamaged(stream, version, f"{topic!r} never had a schema {schema_version}")
         try:
             data = orjson.loads(payload)
             for step in range(schema_version, event_class.schema_version):
                 data = self._upcasters[topic, step](data)
             return event_class.model_validate(data)
-        except (orjson.JSONDecodeError, ValidationError, UnicodeDecodeError) as error:
+        # Upcasters trust the schema they are for; bytes that are not it make them stumble in any of these ways.
+        except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise LogDamaged(stream, version, f"its payload is no {topic!r} ({type(error).__name__})") from error
