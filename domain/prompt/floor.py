@@ -8,6 +8,8 @@ not, moves once, to where the history fills only the low-water share of its budg
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+_GROWN = "the history budget has grown, so the floor was found anew"
+
 
 @dataclass(frozen=True)
 class Floor:
@@ -31,19 +33,33 @@ def keep(
 ) -> Kept:
     """Which nodes of a line (oldest first, with their prices in tokens) the prompt holds.
 
-    The newest node is always kept. `depths` may begin above 1 when everything older is known not to fit.
+    The newest node is always kept. `depths` may begin above 1 when everything older is known not to fit, or when it
+    reaches down to the earlier floor.
     """
-    grown = earlier is not None and budget > earlier.budget
-    holds_at = 1 if earlier is None or grown else earlier.depth
-    stands = _index_of(depths, holds_at)
-    if depths[0] <= holds_at and sum(prices[stands:]) <= budget:
-        return Kept(stands, depths[stands] if stands > 0 or depths[0] > 1 else None, None)
-    first = max(stands, _low_water(prices, budget * low_water_percent // 100))
-    return Kept(first, depths[first], _reason(earlier, grown=grown))
+    if depths[0] == 1 and sum(prices) <= budget:
+        return Kept(0, None, _GROWN if earlier is not None and earlier.depth > 1 else None)
+    anew = _low_water(prices, budget * low_water_percent // 100)
+    stands = _standing(depths, prices, budget, earlier)
+    if stands is not None and not (_grown(budget, earlier) and anew < stands):
+        return Kept(stands, depths[stands], None)
+    return Kept(anew, depths[anew], _reason(depths[anew], earlier))
 
 
-def _index_of(depths: Sequence[int], depth: int) -> int:
-    return next((index for index, at in enumerate(depths) if at >= depth), len(depths) - 1)
+def _standing(depths: Sequence[int], prices: Sequence[int], budget: int, earlier: Floor | None) -> int | None:
+    """The index of the earlier floor, where it is loaded and the history still fits above it."""
+    if earlier is None or not depths[0] <= earlier.depth <= depths[-1]:
+        return None
+    at = next(index for index, depth in enumerate(depths) if depth >= earlier.depth)
+    return at if sum(prices[at:]) <= budget else None
+
+
+def _grown(budget: int, earlier: Floor | None) -> bool:
+    """Whether there is more room than there was, so that the floor may move back.
+
+    Forward it never moves for that: what stands around the history changes in size, so its budget goes up and down by
+    a few tokens all the time.
+    """
+    return earlier is not None and budget > earlier.budget
 
 
 def _low_water(prices: Sequence[int], mark: int) -> int:
@@ -54,9 +70,9 @@ def _low_water(prices: Sequence[int], mark: int) -> int:
     return first
 
 
-def _reason(earlier: Floor | None, *, grown: bool) -> str:
-    if grown:
-        return "the history budget has grown, so the floor was found anew"
+def _reason(depth: int, earlier: Floor | None) -> str | None:
     if earlier is None or earlier.depth == 1:
         return "the story no longer fits whole"
-    return "the history no longer fitted above the old floor"
+    if depth == earlier.depth:
+        return None
+    return _GROWN if depth < earlier.depth else "the history no longer fitted above the old floor"
