@@ -15,13 +15,13 @@ def classify(usage: Usage, tokens: TokenTally, *, window_verified: bool) -> Acco
     return Accounting(
         status=status,
         prompt_tokens=read,
-        completion_tokens=usage.completion_tokens,
+        completion_tokens=_count(usage.completion_tokens),
         estimate=tokens.total,
         exact=tokens.exact,
         difference=None if read is None else read - tokens.total,
         observed_margin=None if read is None else tokens.budget - tokens.reply - read,
         safety_reserve=tokens.reserve,
-        cached_tokens=usage.cached_tokens,
+        cached_tokens=_count(usage.cached_tokens),
         window_verified=window_verified,
         detail=_sentence(status, read, tokens),
     )
@@ -29,10 +29,15 @@ def classify(usage: Usage, tokens: TokenTally, *, window_verified: bool) -> Acco
 
 def _read(usage: Usage) -> int | None:
     """The prompt's tokens. A server that reports more cached than read has left the cached ones out: they are added."""
-    read, cached = usage.prompt_tokens, usage.cached_tokens
-    if read is None or read <= 0:
+    read, cached = _count(usage.prompt_tokens), _count(usage.cached_tokens)
+    if not read:
         return None
     return read + cached if cached is not None and cached > read else read
+
+
+def _count(said: object) -> int | None:
+    """What a server gives as a count, where it is one: a whole number, and not a truth value that passes for one."""
+    return said if isinstance(said, int) and not isinstance(said, bool) and said >= 0 else None
 
 
 def _status(read: int | None, tokens: TokenTally) -> AccountingStatus:
@@ -60,8 +65,4 @@ def _sentence(status: AccountingStatus, read: int | None, tokens: TokenTally) ->
                 f"{tokens.budget}: the reply may be cut short. Lower context_budget or max_output_tokens."
             )
         case "fits":
-            return (
-                f"The server read {read} tokens, {tokens.budget - tokens.reply - read} short of the bound."
-                if read
-                else ""
-            )
+            return f"The server read {read} tokens: all that was sent, as far as its count can tell."
