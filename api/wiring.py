@@ -23,7 +23,8 @@ from api.use_cases.settings import Defaults, InstallationSettings
 from api.use_cases.turns import Turns
 from domain.errors import StoreFailure, StoreFull, StoreReadOnly, StoreUnavailable
 from domain.log import EventLog
-from projections import Engine, open_views
+from projections.all import open_views
+from projections.engine import Engine
 
 _log = structlog.get_logger(__name__)
 

@@ -13,6 +13,22 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        from api.wiring import VERSION
+
+        typer.echo(f"fabula {VERSION}")
+        raise typer.Exit
+
+
+@app.callback()
+def _fabula(
+    _: Annotated[bool, typer.Option("--version", help="Say the version.", callback=_version, is_eager=True)] = False,
+) -> None:
+    """Interactive stories told with a language model that you run yourself."""
+
+
 Home = Annotated[Path | None, typer.Option("--home", help="The data directory. [env: FABULA_HOME]")]
 Endpoint = Annotated[str | None, typer.Option("--endpoint", help="The model server. [env: FABULA_ENDPOINT]")]
 Model = Annotated[str | None, typer.Option("--model", help="The model's name. [env: FABULA_MODEL]")]

@@ -5,7 +5,6 @@
 
 import sys
 
-import click
 import typer
 
 from domain.errors import FabulaError, NotAcceptable, NotFound, NotNow
@@ -14,6 +13,7 @@ DONE = 0
 NOT_SO = 1
 WRONG_USE = 2
 FAILED = 3
+INTERRUPTED = 130
 
 
 def status_of(error: FabulaError) -> int:
@@ -22,21 +22,13 @@ def status_of(error: FabulaError) -> int:
 
 
 def run(app: typer.Typer) -> None:
-    """Runs the app and ends the process with its status."""
+    """Runs the app and ends the process with its status. Wrong use of a command is typer's to tell, and is 2 as well."""
     try:
-        app(standalone_mode=False)
-    except click.exceptions.Exit as end:
-        sys.exit(end.exit_code)
-    except click.ClickException as error:
-        error.show()
-        sys.exit(WRONG_USE)
+        app()
     except FabulaError as error:
         sys.exit(told(error))
-    except (KeyboardInterrupt, click.Abort):
-        sys.exit(130)
-    except BrokenPipeError:
-        sys.stderr.close()  # the reader of a pipe has gone: nothing to tell anybody
-        sys.exit(DONE)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
 
 
 def told(error: FabulaError) -> int:

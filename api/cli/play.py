@@ -5,7 +5,7 @@ import sys
 from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
 from rich.console import Console
 from rich.table import Table
@@ -25,8 +25,6 @@ from domain.campaign.events import TurnKind
 from domain.campaign.settings import CampaignSettings
 from domain.errors import FabulaError
 from domain.prompt.wording import as_prompted
-
-_Result = TypeVar("_Result")
 
 OPENING = "The lamps have gone out, and somewhere behind you a door that was locked is open."
 """How a story begins when the player gives no opening."""
@@ -116,7 +114,7 @@ class _Game:
     def _obey(self, line: str) -> None:
         word, _, rest = line.partition(" ")
         if not line.startswith("/"):
-            kind: TurnKind = "continue" if not line else "say" if line[0] in "\"“" else "do"
+            kind: TurnKind = "continue" if not line else "say" if line[0] in '"“' else "do"
             return self._turn(kind, line)
         if word not in COMMANDS:
             self.console.print(f"There is no {word}. /help lists what there is.", markup=False)
@@ -161,7 +159,9 @@ class _Game:
 
     def takes(self, _: str) -> None:
         position = position_of(self.fabula.log, self.campaign)
-        self.console.print(f"Takes of this moment: {', '.join(map(str, position.takes))}; the story goes on from {position.head}.")
+        self.console.print(
+            f"Takes of this moment: {', '.join(map(str, position.takes))}; the story goes on from {position.head}."
+        )
 
     def context(self, _: str) -> None:
         head = self.fabula.log.campaign(self.campaign).head
@@ -173,7 +173,9 @@ class _Game:
         self.console.print(table)
 
     def help(self, _: str) -> None:
-        self.console.print("A line of your own is what you do; one in quotation marks is what you say; an empty one goes on.")
+        self.console.print(
+            "A line of your own is what you do; one in quotation marks is what you say; an empty one goes on."
+        )
         for word, command in COMMANDS.items():
             self.console.print(f"  {word:<10} {command.what}", markup=False)
 

@@ -87,7 +87,7 @@ class CampaignList(BaseModel):
     """Stories, newest first. `next` is what `after` takes for the following page."""
 
     campaigns: list[CampaignRow]
-    next: str | None
+    next: int | None
 
 
 class Tombstone(BaseModel):

@@ -1,1 +1,103 @@
-"""Reading stories out of the views: pages of the line, the list of stories, how far the views are."""
+"""Reading out of the views: pages of the line, the list of stories, how far the views are."""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from api.use_cases.answers import position_answer, position_of
+from api.wiring import VERSION, Store
+from domain.prompt.sections import HistoryNode
+from projections import campaigns, prompts, story
+from projections.engine import Engine
+from projections.story import StoryNode
+
+
+def story_page(store: Store, campaign: str, limit: int, before: int | None = None) -> dict[str, Any]:
+    """A page of the active line, oldest first; `before` is a node, of which older ones are wanted.
+
+    Raises UnknownCampaign, UnknownNode, ViewBehind.
+    """
+    log = store.log
+    head = log.campaign(campaign).head
+    before_depth = None if before is None else log.node(campaign, before).depth
+    newest = log.node(campaign, head).depth if before_depth is None else before_depth - 1
+    segments = log.line(campaign, head, down_to=max(1, newest - limit + 1))
+    with store.views.reading("story") as connection:
+        page = story.page(connection, campaign, segments, limit=limit, before_depth=before_depth)
+    return {
+        "nodes": [_node_answer(node) for node in page.nodes],
+        "next": page.next,
+        "position": position_answer(position_of(log, campaign)),
+    }
+
+
+def _node_answer(node: StoryNode) -> dict[str, Any]:
+    return {
+        "node": node.node,
+        "kind": node.kind,
+        "moment": node.depth,
+        "parent": node.parent,
+        "text": node.text,
+        "takes": list(node.takes),
+        "outcome": node.outcome,
+        "accounting": node.accounting,
+        "turn": node.turn,
+        "at": node.at,
+    }
+
+
+def whole_line(store: Store, campaign: str) -> Sequence[HistoryNode]:
+    """The active line from its opening, for reading. Raises UnknownCampaign, ViewBehind."""
+    segments = store.log.line(campaign, store.log.campaign(campaign).head)
+    with store.views.reading("story") as connection:
+        return [
+            HistoryNode(node.node, node.depth, node.kind, node.text)
+            for node in story.line(connection, campaign, segments)
+        ]
+
+
+def list_campaigns(store: Store, limit: int, after: int | None = None) -> dict[str, Any]:
+    """A page of the stories, newest first; `after` is the `next` of the page before. Raises ViewBehind."""
+    with store.views.reading("campaigns") as connection:
+        page = campaigns.page(connection, limit=limit, after=after)
+    rows = [
+        {"id": row.campaign, **{k: v for k, v in vars(row).items() if k not in ("campaign", "created")}}
+        for row in page.campaigns
+    ]
+    return {"campaigns": rows, "next": page.next}
+
+
+def newest_campaign(store: Store) -> str | None:
+    """The story that was created last, None in an empty store."""
+    rows = list_campaigns(store, 1)["campaigns"]
+    return str(rows[0]["id"]) if rows else None
+
+
+def turns_answer(store: Store, campaign: str, limit: int, before: int | None = None) -> dict[str, Any]:
+    """A page of a story's turns, newest first, with what each sent and how it ended. Raises UnknownCampaign."""
+    store.log.campaign(campaign)
+    with store.views.reading("prompts") as connection:
+        page = prompts.page(connection, campaign, limit=limit, before=before)
+    return {"turns": [vars(row) for row in page.prompts], "next": page.next}
+
+
+def projection_answer(views: Engine, name: str) -> dict[str, Any]:
+    """How one view stands."""
+    return next(answer for answer in projections_answer(views) if answer["name"] == name)
+
+
+def projections_answer(views: Engine) -> list[dict[str, Any]]:
+    """How the views stand."""
+    return [asdict(status) for status in views.status()]
+
+
+def health_answer(store: Store) -> dict[str, Any]:
+    """Whether the store answers and the views have caught up. Raises a StoreFailure."""
+    views = projections_answer(store.views)
+    caught_up = all(view["state"] == "current" for view in views)
+    return {
+        "status": "ready" if caught_up else "catching_up",
+        "version": VERSION,
+        "position": store.log.max_position(),
+        "projections": views,
+    }

@@ -31,7 +31,7 @@ def create(wanted: NewCampaign, request: Request, fabula: ThisFabula) -> dict[st
 def listed(
     fabula: ThisFabula,
     limit: Annotated[int, Query(ge=1, le=500)] = 50,
-    after: Annotated[str | None, Query(max_length=64)] = None,
+    after: Annotated[int | None, Query(ge=0, le=2**62)] = None,
 ) -> dict[str, Any]:
     """The stories, newest first."""
     return list_campaigns(fabula.store, limit, after)
