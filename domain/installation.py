@@ -17,25 +17,57 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    endpoint: Annotated[str, StringConstraints(max_length=2048)] = ""
-    model: ModelName = ""
-    mode: Literal["chat", "completion"] = "chat"
-    temperature: Annotated[float, Field(ge=0, le=5, allow_inf_nan=False)] = 0.8
-    top_p: Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None = None
-    seed: Annotated[int, Field(ge=0, le=2**32 - 1)] | None = None
+    endpoint: Annotated[
+        str,
+        Field(max_length=2048, description="The model server's OpenAI-compatible address; empty: the small narrator."),
+    ] = ""
+    model: Annotated[ModelName, Field(description="The model to ask for; empty: the first that the server offers.")] = (
+        ""
+    )
+    mode: Annotated[
+        Literal["chat", "completion"], Field(description="Whether the prompt is sent as messages or as one text.")
+    ] = "chat"
+    temperature: Annotated[
+        float, Field(ge=0, le=5, allow_inf_nan=False, description="How freely words are chosen.")
+    ] = 0.8
+    top_p: Annotated[
+        Annotated[float, Field(gt=0, le=1, allow_inf_nan=False)] | None,
+        Field(description="The share of probability that words are chosen from."),
+    ] = None
+    seed: Annotated[
+        Annotated[int, Field(ge=0, le=2**32 - 1)] | None, Field(description="Makes a server's choices repeatable.")
+    ] = None
     stop: Annotated[
-        tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...], Field(max_length=16)
+        tuple[Annotated[str, StringConstraints(min_length=1, max_length=200)], ...],
+        Field(max_length=16, description="Texts at which a narration ends."),
     ] = ()
-    max_output_tokens: Annotated[int, Field(ge=16, le=32_768)] = 400
-    context_budget: Annotated[int, Field(ge=512, le=2_000_000)] = 16_384
-    context_window_override: Annotated[int, Field(ge=256, le=200_000)] | None = None
-    model_timeout_seconds: Annotated[int, Field(ge=30, le=3_600)] = 300
-    embedding_model: ModelName = ""
-    summary_model: ModelName = ""
-    memory_top_k: Annotated[int, Field(ge=0, le=100)] = 5
-    memory_bank_capacity: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    low_water_percent: Annotated[int, Field(ge=10, le=95)] = 60
-    narrator_prompt: Annotated[str, StringConstraints(max_length=NARRATOR_PROMPT_CHARACTERS)] = ""
+    max_output_tokens: Annotated[int, Field(ge=16, le=32_768, description="The longest narration, in tokens.")] = 400
+    context_budget: Annotated[
+        int, Field(ge=512, le=2_000_000, description="The most tokens for prompt and narration together.")
+    ] = 16_384
+    context_window_override: Annotated[
+        Annotated[int, Field(ge=256, le=200_000)] | None,
+        Field(description="How much the server reads, in tokens, where it does not say so itself."),
+    ] = None
+    model_timeout_seconds: Annotated[
+        int, Field(ge=30, le=3_600, description="How long the model server may say nothing.")
+    ] = 300
+    embedding_model: Annotated[ModelName, Field(description="The model for embeddings; no release uses it yet.")] = ""
+    summary_model: Annotated[ModelName, Field(description="The model for summaries; no release uses it yet.")] = ""
+    memory_top_k: Annotated[
+        int, Field(ge=0, le=100, description="How many memories a prompt holds; no release uses it yet.")
+    ] = 5
+    memory_bank_capacity: Annotated[
+        Annotated[int, Field(ge=1, le=1_000_000)] | None,
+        Field(description="How many memories are kept; no release uses it yet."),
+    ] = None
+    low_water_percent: Annotated[
+        int, Field(ge=10, le=95, description="How full of history a prompt is after its oldest part was given up.")
+    ] = 60
+    narrator_prompt: Annotated[
+        str,
+        Field(max_length=NARRATOR_PROMPT_CHARACTERS, description="The rules of narration; empty: those of Fabula."),
+    ] = ""
 
 
 class SettingsChanged(DomainEvent):

@@ -7,6 +7,7 @@ from typing import Any
 from adapters.endpoint_policy import EndpointPolicy
 from domain.installation import Settings
 from domain.log import EventLog
+from domain.prompt.texts import NARRATOR_PROMPT
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,19 @@ class InstallationSettings:
         self._defaults = defaults
 
     def in_force(self) -> Settings:
-        """The settings that the next turn is taken with; the endpoint and model are never empty for the narrator."""
+        """The settings that the next turn is taken with; what is empty there is filled with what it stands for."""
         stored = self._log.settings()
         given = {name: value for name, value in self._given.items() if stored.set_at.get(name, 0) <= self._since}
-        settings = stored.settings.model_copy(update=given)
-        if settings.endpoint:
-            return settings
-        return settings.model_copy(
-            update={"endpoint": self._defaults.endpoint, "model": settings.model or self._defaults.model}
-        )
+        return self._filled(stored.settings.model_copy(update=given))
+
+    def _filled(self, settings: Settings) -> Settings:
+        """With what an empty setting stands for. The small narrator's model is only the default of its own endpoint."""
+        ours = {} if settings.endpoint else {"endpoint": self._defaults.endpoint}
+        if ours and not settings.model:
+            ours["model"] = self._defaults.model
+        if not settings.narrator_prompt.strip():
+            ours["narrator_prompt"] = NARRATOR_PROMPT
+        return settings.model_copy(update=ours)
 
     def change(self, changes: Mapping[str, Any]) -> Settings:
         """Stores the fields and answers with what is in force. Raises InvalidInput, EndpointRefused, StoreFailure."""

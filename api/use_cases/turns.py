@@ -45,6 +45,7 @@ from domain.log import EventLog, Execution
 from domain.ports import Ended, IdSource, Liveness, Narrator, NarratorRequest, Usage, WindowProbe
 from domain.prompt.accounting import classify
 from domain.prompt.events import Accounting, PromptSent
+from domain.prompt.window import with_declared
 
 _Result = TypeVar("_Result")
 _log = structlog.get_logger(__name__)
@@ -242,7 +243,8 @@ class Turns:
 
     async def _tell_well(self, telling: Telling, turn: TurnFacts, course: _Course) -> None:
         settings = await self._resolved_settings()
-        window = await self._probe.window(settings.endpoint, settings.model)
+        told = await self._probe.window(settings.endpoint, settings.model)
+        window = with_declared(told, settings.context_window_override)
         prepared = await _aside(self._prompter.prepare, telling.campaign, turn, settings, window)
         course.stage = "sending"
         await _aside(self._log.execute, RecordPrompt(telling.campaign, prepared.event))
