@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast
 
 import structlog
 
+from api.breakage import place_of
 from api.use_cases.answers import turn_answer
 from api.use_cases.prompting import Bodies, Prepared, Prompter
 from api.use_cases.settings import InstallationSettings
@@ -238,7 +239,14 @@ class Turns:
             await asyncio.shield(self._fail(telling, turn, course, TurnInterrupted(turn.turn)))
             raise
         except Exception as error:  # noqa: BLE001  # whatever broke, the turn is closed and the player told
-            _log.exception("turn_broke", campaign=telling.campaign, turn=turn.turn)
+            # Not the error itself: its words and its frames may hold the text of a story.
+            _log.error(
+                "turn_broke",
+                campaign=telling.campaign,
+                turn=turn.turn,
+                error=type(error).__name__,
+                at=place_of(error),
+            )
             await self._fail(telling, turn, course, InternalError(f"{type(error).__name__} in turn {turn.turn}"))
 
     async def _tell_well(self, telling: Telling, turn: TurnFacts, course: _Course) -> None:
