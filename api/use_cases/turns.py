@@ -15,7 +15,7 @@ from typing import Any, TypeVar, cast
 import structlog
 
 from api.breakage import place_of
-from api.use_cases.answers import turn_answer
+from api.use_cases.answers import answer_from, turn_answer
 from api.use_cases.prompting import Bodies, Prepared, Prompter
 from api.use_cases.settings import InstallationSettings
 from api.use_cases.telling import Accepted, Delta, Done, Failed, Telling, told_before
@@ -39,7 +39,7 @@ from domain.errors import (
     TurnInProgress,
     TurnInterrupted,
 )
-from domain.event import canonical_json
+from domain.event import Recorded, canonical_json
 from domain.extraction.extraction import extract_plain
 from domain.installation import Settings
 from domain.log import EventLog, Execution
@@ -77,8 +77,9 @@ class _Reply:
 
 @dataclass
 class _Course:
-    """How far a turn has come: its stage, what was sent, what was said."""
+    """How far a turn has come: what opened it, its stage, what was sent, what was said."""
 
+    opening: tuple[Recorded, ...]
     stage: FailureStage = "prompt"
     prepared: Prepared | None = None
     reply: _Reply = field(default_factory=_Reply)
@@ -189,7 +190,7 @@ class Turns:
         telling = Telling(command.campaign, command.turn)
         self._cancelled[command.turn] = asyncio.Event()
         await telling.add(Accepted(command.turn, turn.parent if facts.nodes[turn.parent].is_player else None))
-        task = asyncio.create_task(self._tell(telling, turn), name=f"turn {command.turn}")
+        task = asyncio.create_task(self._tell(telling, turn, execution.events), name=f"turn {command.turn}")
         self._tasks[command.turn] = task
         task.add_done_callback(lambda _: self._forget(command.turn))
         return telling
@@ -227,8 +228,8 @@ class Turns:
 
     # Telling
 
-    async def _tell(self, telling: Telling, turn: TurnFacts) -> None:
-        course = _Course()
+    async def _tell(self, telling: Telling, turn: TurnFacts, opening: tuple[Recorded, ...]) -> None:
+        course = _Course(opening)
         try:
             await self._tell_well(telling, turn, course)
         except FabulaError as error:
@@ -329,8 +330,9 @@ class Turns:
             finish_reason=reply.finish_reason,
             accounting=self._account(telling, turn, course),
         )
-        await _aside(self._log.execute, command)
-        answer = await _aside(turn_answer, self._log, telling.campaign, turn.turn)
+        accepted = await _aside(self._log.execute, command)
+        events = (*course.opening, *accepted.events)
+        answer = await _aside(answer_from, self._log, telling.campaign, turn.turn, events)
         await telling.add(Done(answer))
 
     def _account(self, telling: Telling, turn: TurnFacts, course: _Course) -> Accounting | None:
