@@ -55,7 +55,10 @@ _LAST_PROMPT = Prepared(
 _TIMES = Prepared(select(campaign.c.created_at, campaign.c.revised_at).where(campaign.c.campaign == bindparam("of")))
 _SETTINGS = Prepared(select(setting))
 _MAX = Prepared(select(func.max(event.c.position)))
-_MAX_OF_STREAM = Prepared(select(func.max(event.c.position)).where(event.c.stream == bindparam("of")))
+# By version, which the index has in order. The largest position would be looked for among all of the stream's.
+_END_OF_STREAM = Prepared(
+    select(event.c.position).where(event.c.stream == bindparam("of")).order_by(event.c.version.desc()).limit(1)
+)
 
 
 class SqlEventLog:
@@ -328,7 +331,7 @@ class SqlEventLog:
 
     def max_position(self, stream: str | None = None) -> int:
         """See EventLog."""
-        query = _MAX if stream is None else _MAX_OF_STREAM
+        query = _MAX if stream is None else _END_OF_STREAM
         return self._read(lambda connection: query.value(connection, {"of": stream}) or 0)
 
     def verify(self, stream: str | None = None) -> Verification:
