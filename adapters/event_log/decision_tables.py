@@ -4,6 +4,7 @@
 log into empty tables gives the same rows, which tests and `verify` compare.
 """
 
+from functools import lru_cache
 from typing import assert_never, cast
 
 import orjson
@@ -43,6 +44,7 @@ LONGEST_APPEND = 16
 """The most events that one append writes for a turn: what closes it is followed by its account within so many."""
 
 _RUNNING = 2**62
+_KNOWN_SETTINGS = 64
 _THIS_CAMPAIGN = campaign.c.campaign == bindparam("of")
 _THIS_NODE = and_(node.c.campaign == bindparam("of"), node.c.node == bindparam("at"))
 _THIS_TURN = and_(turn.c.campaign == bindparam("of"), turn.c.turn == bindparam("named"))
@@ -124,10 +126,15 @@ def load_turn_span(connection: Connection, name: str, named: str) -> list[Row] |
     return _TURN_EVENTS.rows(connection, bounds)
 
 
+@lru_cache(maxsize=_KNOWN_SETTINGS)
+def _settings(stored: str) -> CampaignSettings:
+    return CampaignSettings.model_validate_json(stored)
+
+
 def _campaign_facts(row: Row) -> CampaignFacts:
     return CampaignFacts(
         campaign=row["campaign"],
-        settings=CampaignSettings.model_validate_json(row["settings"]),
+        settings=_settings(row["settings"]),
         head=row["head"],
         tip=row["tip"],
         last_node=row["last_node"],
@@ -137,8 +144,8 @@ def _campaign_facts(row: Row) -> CampaignFacts:
 
 
 def _for_opening(connection: Connection, facts: CampaignFacts, key: str | None) -> CampaignFacts:
-    """With the head, its parent, and the turn that the idempotency key was used for."""
-    head = _read_node(connection, facts.campaign, facts.head)
+    """With the head and its words, its parent without, and the turn that the idempotency key was used for."""
+    head = _read_head(connection, facts.campaign, facts.head)
     nodes = {head.node: head}
     if head.parent is not None:
         nodes[head.parent] = _read_node(connection, facts.campaign, head.parent)
@@ -163,6 +170,10 @@ def _with_parent_of(connection: Connection, facts: CampaignFacts, named: str) ->
 
 
 def _read_node(connection: Connection, name: str, at: int) -> NodeFacts:
+    return _node_facts(_NODE.one(connection, {"of": name, "at": at}), "")
+
+
+def _read_head(connection: Connection, name: str, at: int) -> NodeFacts:
     row = _NODE.one(connection, {"of": name, "at": at})
     said = _said(connection, row["text_at"]) if row["kind"] in ("do", "say", "story") else ""
     return _node_facts(row, said)
@@ -331,7 +342,7 @@ def _fold_start(connection: Connection, recorded: Recorded, happened: CampaignSt
 
 def _fold_revision(connection: Connection, recorded: Recorded, happened: CampaignRevised) -> None:
     row = _CAMPAIGN.one(connection, {"of": recorded.stream})
-    settings = happened.changes.applied_to(CampaignSettings.model_validate_json(row["settings"]))
+    settings = happened.changes.applied_to(_settings(row["settings"]))
     _SETTINGS.run(
         connection,
         {"of": recorded.stream, "to_settings": settings.model_dump_json(), "to_revised_at": recorded.at},
