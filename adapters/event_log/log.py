@@ -7,6 +7,7 @@ from threading import Event
 from typing import Any, TypeVar
 
 import orjson
+from eventsourcing.persistence import IntegrityError
 from pydantic import ValidationError
 from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 
@@ -22,7 +23,7 @@ from domain.campaign.decide import decide
 from domain.campaign.events import CampaignDeleted
 from domain.campaign.facts import CampaignFacts, NodeFacts, TurnFacts
 from domain.catalogue import catalogue
-from domain.errors import InvalidInput, StoreNewer, UnknownCampaign, UnknownNode, UnknownTurn
+from domain.errors import InvalidInput, LogDamaged, StoreNewer, UnknownCampaign, UnknownNode, UnknownTurn
 from domain.event import DomainEvent, EventCatalogue, Recorded
 from domain.installation import INSTALLATION_STREAM, Settings, SettingsChanged
 from domain.log import Execution, Segment, StoredSettings, Verification
@@ -178,7 +179,11 @@ class SqlEventLog:
         for number, happened in enumerate(events, start=version + 1):
             stamped.append(self._stamped(stream, number, previous, at, happened))
             previous = stamped[-1].chain
-        positions = self.recorder.insert_into(connection, stamped)
+        try:
+            positions = self.recorder.insert_into(connection, stamped)
+        except IntegrityError as error:
+            # The write lock is held, so nobody came first: the end of the stream is not where it is noted.
+            raise LogDamaged(stream, version + 1, "another event stands in its place already") from error
         ending = {"to_version": stamped[-1].originator_version, "to_chain": previous}
         if head:
             _MOVE_HEAD.run(connection, {"of": stream, **ending})
