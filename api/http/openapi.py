@@ -44,7 +44,7 @@ def _problems(codes: list[str]) -> dict[str, Any]:
     examples = {code: {"summary": EXAMPLE_OF[code]["title"], "value": EXAMPLE_OF[code]} for code in codes}
     schema = {"$ref": f"#/components/schemas/{Problem.__name__}"}
     return {
-        "description": "; ".join(f"`{code}`: {EXAMPLE_OF[code]['title'].lower()}" for code in codes),
+        "description": "; ".join(f"`{code}`: {EXAMPLE_OF[code]['title']}" for code in codes),
         "content": {MEDIA_TYPE: {"schema": schema, "examples": examples}},
     }
 
