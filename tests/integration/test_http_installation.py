@@ -33,7 +33,7 @@ BOUNDS: list[tuple[str, list[Any], list[Any]]] = [
     ("top_p", [0.01, 1, None], [0, 1.01, "0.5", False]),
     ("seed", [0, 2**32 - 1, None], [-1, 2**32, 10**30, 1.5, "1", True]),
     ("stop", [[], ["x"], ["y" * 200] * 16], [[""], ["y" * 201], ["x"] * 17, "x", [5], None, {"0": "x"}]),
-    ("max_output_tokens", [16, 32_768], [15, 32_769, "400", None, 400.5, 10**30]),
+    ("max_output_tokens", [16, 32_768, 400.0], [15, 32_769, "400", None, 400.5, 10**30]),
     ("context_budget", [512, 2_000_000], [511, 2_000_001, None, -(10**30)]),
     ("context_window_override", [256, 200_000, None], [255, 200_001, "256"]),
     ("model_timeout_seconds", [30, 3_600], [29, 3_601, None]),
@@ -57,8 +57,8 @@ def test_each_setting_has_its_bounds(apart: httpx.Client, name: str, good: list[
     for value in good:
         changed = apart.patch("/api/settings", json={name: value})
         assert changed.status_code == 200, changed.text
-        # Nothing chosen means the small narrator's endpoint, and the program's own words to the narrator.
-        if value != "" or name not in ("endpoint", "narrator_prompt"):
+        # Nothing chosen means the small narrator, and the program's own words to whoever narrates.
+        if value != "" or name not in ("endpoint", "model", "narrator_prompt"):
             assert changed.json()[name] == value
         assert apart.get("/api/settings").json() == changed.json()
     before = apart.get("/api/settings").json()
