@@ -331,7 +331,9 @@ class SqlEventLog:
         self, after: int, limit: int, *, stream: str | None = None, topics: Sequence[str] = ()
     ) -> Sequence[Recorded]:
         """See EventLog."""
-        query = select(event).where(event.c.position > after).order_by(event.c.position).limit(limit)
+        # Within a stream the order is the same, and by version there is nothing to sort.
+        order = event.c.position if stream is None else event.c.version
+        query = select(event).where(event.c.position > after).order_by(order).limit(limit)
         query = query.where(event.c.stream == stream) if stream is not None else query
         query = query.where(event.c.topic.in_(topics)) if topics else query
         return self._read(lambda connection: [self._recorded(row) for row in connection.execute(query).mappings()])
