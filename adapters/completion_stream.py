@@ -169,6 +169,10 @@ def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+_LARGEST_COUNT = 2**53 - 1
+"""The largest count that is believed: beyond it not every reader of our JSON keeps a number exactly."""
+
+
 def usage_in(usage: object) -> Usage:
     """The counts in a `usage` member, whatever that is. What is no positive integer counts as not told.
 
@@ -185,11 +189,13 @@ def usage_in(usage: object) -> Usage:
 
 
 def _positive(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    return _counted(value) or None
 
 
 def _counted(value: object) -> int | None:
-    return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 <= value <= _LARGEST_COUNT else None
 
 
 def _updated(known: Usage, told: Usage) -> Usage:

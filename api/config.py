@@ -27,10 +27,12 @@ class Config(BaseSettings):
     )
     port: Annotated[int, Field(ge=0, le=65535, description="The port to listen on.")] = DEFAULT_PORT
     endpoint: Annotated[
-        str, Field(description="The model server, in force over the stored setting until that is changed.")
+        str,
+        Field(max_length=2048, description="The model server, in force over the stored setting until that is changed."),
     ] = ""
     model: Annotated[
-        str, Field(description="The model's name, in force over the stored setting until that is changed.")
+        str,
+        Field(max_length=512, description="The model's name, in force over the stored setting until that is changed."),
     ] = ""
     api_key: Annotated[
         SecretStr, Field(description="The model server's key, sent as a bearer token and never stored.")

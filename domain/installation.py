@@ -76,3 +76,4 @@ class SettingsChanged(DomainEvent):
     topic: ClassVar = "settings.changed"
 
     changes: dict[str, Any]
+    replaced_surrogates: int = 0

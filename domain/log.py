@@ -76,7 +76,7 @@ class EventLog(Protocol):
         """Decide on the facts of this moment and append what follows, all or nothing. Raises what `decide` raises."""
         ...
 
-    def change_settings(self, changes: Mapping[str, Any]) -> Execution:
+    def change_settings(self, changes: Mapping[str, Any], *, replaced_surrogates: int = 0) -> Execution:
         """Set fields of the installation's settings; None clears an optional one. InvalidInput names what is wrong."""
         ...
 

@@ -1,7 +1,7 @@
 """The decision tables: the slice of a story that a command needs, and the fold that keeps them right.
 
 `load` reads a handful of rows by key, however long the story is; `fold` applies one event. Folding every event of the
-log into empty tables gives the same rows, which tests and `verify` compare.
+log into empty tables gives the same rows, which tests compare.
 """
 
 from functools import lru_cache

@@ -124,13 +124,14 @@ class SqlEventLog:
 
         return self._write(decided)
 
-    def change_settings(self, changes: Mapping[str, Any]) -> Execution:
+    def change_settings(self, changes: Mapping[str, Any], *, replaced_surrogates: int = 0) -> Execution:
         """See EventLog."""
 
         def decided(connection: Connection) -> Execution:
             stands = self._settings(connection).settings
             differing = _differing(stands, changes)
-            events = [SettingsChanged(changes=differing)] if differing else []
+            changed = SettingsChanged(changes=differing, replaced_surrogates=replaced_surrogates)
+            events = [changed] if differing else []
             return Execution(self._append(connection, INSTALLATION_STREAM, events), CampaignFacts(INSTALLATION_STREAM))
 
         return self._write(decided)

@@ -65,8 +65,9 @@ def revise(config: Config, campaign: str, given: Mapping[str, Any], *, as_json: 
     if not given:
         raise typer.BadParameter("Say what to change, for instance --title. `fabula campaigns revise --help` lists it.")
     with existing_store(config) as store:
-        cleaned, _ = _cleaned(_with_persona(given, _persona_of(store, campaign)))
-        revise_campaign(store.log, campaign, _valid(CampaignRevision, cleaned))
+        cleaned, replaced = _cleaned(_with_persona(given, _persona_of(store, campaign)))
+        revision = _valid(CampaignRevision, cleaned)
+        revise_campaign(store.log, campaign, revision, replaced_surrogates=replaced)
         _print_campaign(campaign_answer(store.log, campaign), as_json=as_json)
 
 

@@ -19,9 +19,9 @@ def create_campaign(
     return campaign
 
 
-def revise_campaign(log: EventLog, campaign: str, revision: CampaignRevision) -> None:
+def revise_campaign(log: EventLog, campaign: str, revision: CampaignRevision, *, replaced_surrogates: int = 0) -> None:
     """Changes a story's settings. Raises UnknownCampaign."""
-    log.execute(ReviseCampaign(campaign, revision))
+    log.execute(ReviseCampaign(campaign, revision, replaced_surrogates))
 
 
 def delete_campaign(log: EventLog, campaign: str) -> dict[str, Any]:

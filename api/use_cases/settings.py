@@ -47,11 +47,11 @@ class InstallationSettings:
             ours["narrator_prompt"] = NARRATOR_PROMPT
         return settings.model_copy(update=ours)
 
-    def change(self, changes: Mapping[str, Any]) -> Settings:
+    def change(self, changes: Mapping[str, Any], *, replaced_surrogates: int = 0) -> Settings:
         """Stores the fields and answers with what is in force. Raises InvalidInput, EndpointRefused, StoreFailure."""
         endpoint = changes.get("endpoint")
         if isinstance(endpoint, str) and endpoint:
             self._policy.check(endpoint)
-        self._log.change_settings(changes)
+        self._log.change_settings(changes, replaced_surrogates=replaced_surrogates)
         self._given = {name: value for name, value in self._given.items() if name not in changes}
         return self.in_force()

@@ -24,6 +24,7 @@ class ReviseCampaign:
 
     campaign: str
     revision: CampaignRevision
+    replaced_surrogates: int = 0
 
 
 @dataclass(frozen=True)

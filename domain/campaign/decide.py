@@ -88,7 +88,10 @@ def _revise(facts: CampaignFacts, command: ReviseCampaign) -> Events:
     named = command.revision.model_dump(exclude_none=True)
     stands = settings.model_dump()
     changed = {field: value for field, value in named.items() if value != stands[field]}
-    return (CampaignRevised(changes=CampaignRevision.model_validate(changed)),) if changed else ()
+    if not changed:
+        return ()
+    changes = CampaignRevision.model_validate(changed)
+    return (CampaignRevised(changes=changes, replaced_surrogates=command.replaced_surrogates),)
 
 
 def _open_turn(facts: CampaignFacts, command: OpenTurn) -> Events:

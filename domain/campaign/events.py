@@ -43,6 +43,7 @@ class CampaignRevised(DomainEvent):
     topic: ClassVar = "campaign.revised"
 
     changes: CampaignRevision
+    replaced_surrogates: int = 0
 
 
 class CampaignDeleted(DomainEvent):

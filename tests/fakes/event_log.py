@@ -185,7 +185,7 @@ class MemoryEventLog:
             facts = self.whole(command.campaign)
             return Execution(self._append(command.campaign, decide(facts, command)), facts)
 
-    def change_settings(self, changes: Mapping[str, Any]) -> Execution:
+    def change_settings(self, changes: Mapping[str, Any], *, replaced_surrogates: int = 0) -> Execution:
         """See EventLog."""
         with self._turns:
             stands = self.settings().settings
@@ -195,7 +195,8 @@ class MemoryEventLog:
                 raise InvalidInput({".".join(map(str, e["loc"])): e["msg"] for e in error.errors()}) from error
             differing = {name for name in changes if getattr(wanted, name) != getattr(stands, name)}
             as_json = wanted.model_dump(mode="json", include=differing)
-            happened = [SettingsChanged(changes={name: as_json[name] for name in changes if name in differing})]
+            written = {name: as_json[name] for name in changes if name in differing}
+            happened = [SettingsChanged(changes=written, replaced_surrogates=replaced_surrogates)]
             appended = self._append(INSTALLATION_STREAM, happened if differing else [])
             return Execution(appended, CampaignFacts(INSTALLATION_STREAM))
 

@@ -212,3 +212,13 @@ def test_lone_surrogates_are_replaced_and_counted(client: httpx.Client) -> None:
     assert settings["persona"]["name"] == "\ufffd"
     (started,) = client.get(f"/api/campaigns/{created.json()['id']}/events").json()["events"]
     assert started["data"]["replaced_surrogates"] == 4
+
+
+def test_lone_surrogates_in_a_change_are_counted(client: httpx.Client) -> None:
+    campaign = client.post("/api/campaigns", json={}).json()["id"]
+    headers = {"content-type": "application/json"}
+    of = f"/api/campaigns/{campaign}"
+    changed = client.patch(of, content=rb'{"authors_note": "slow \ud800 down \udfff"}', headers=headers)
+    assert changed.json()["settings"]["authors_note"] == "slow � down �"
+    events = client.get(f"{of}/events").json()["events"]
+    assert [event["data"]["replaced_surrogates"] for event in events if event["topic"] == "campaign.revised"] == [2]

@@ -299,7 +299,7 @@ def test_a_stream_without_end_is_bounded() -> None:
         feed_often(ReplyReader(reply_limit=1000), b": ping\n\n")
 
 
-@pytest.mark.parametrize("value", [True, False, 0, -1, 1.5, "12", None, [], {}])
+@pytest.mark.parametrize("value", [True, False, 0, -1, 1.5, "12", None, [], {}, 2**64])
 def test_a_count_that_is_no_positive_integer_counts_as_not_told(value: object) -> None:
     usage = {"prompt_tokens": value, "completion_tokens": value}
     assert usage_in(usage) == Usage()

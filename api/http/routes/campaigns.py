@@ -43,10 +43,12 @@ def read_campaign(campaign: CampaignId, fabula: ThisFabula) -> dict[str, Any]:
 @router.patch(
     "/{campaign}", response_model=CampaignShape, responses=problem_responses("unknown_campaign", *WHEN_WRITING)
 )
-def change_campaign(campaign: CampaignId, wanted: CampaignChange, fabula: ThisFabula) -> dict[str, Any]:
+def change_campaign(
+    campaign: CampaignId, wanted: CampaignChange, request: Request, fabula: ThisFabula
+) -> dict[str, Any]:
     """Change settings of a story; what is absent stays. The opening cannot be changed."""
     revision = CampaignRevision.model_validate(wanted.model_dump(exclude_unset=True))
-    campaigns.revise_campaign(fabula.log, campaign, revision)
+    campaigns.revise_campaign(fabula.log, campaign, revision, replaced_surrogates=replaced_surrogates(request))
     return campaigns.campaign_answer(fabula.log, campaign)
 
 

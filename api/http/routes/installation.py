@@ -3,9 +3,9 @@
 from typing import Any
 
 import anyio.to_thread
-from fastapi import APIRouter
+from fastapi import APIRouter, Request
 
-from api.http.clean_json import CleanJSONRoute
+from api.http.clean_json import CleanJSONRoute, replaced_surrogates
 from api.http.fabula import ThisFabula
 from api.http.openapi import WHEN_WRITING, problem_responses
 from api.http.parameters import ProjectionName
@@ -30,9 +30,11 @@ def read_settings(fabula: ThisFabula) -> dict[str, Any]:
 
 
 @router.patch("/settings", response_model=SettingsShape, responses=problem_responses("endpoint_refused", *WHEN_WRITING))
-def change_settings(wanted: SettingsChange, fabula: ThisFabula) -> dict[str, Any]:
+def change_settings(wanted: SettingsChange, request: Request, fabula: ThisFabula) -> dict[str, Any]:
     """Change any of them; what is absent stays, null clears an optional one."""
-    return fabula.settings.change(wanted.model_dump(mode="json", exclude_unset=True)).model_dump(mode="json")
+    changes = wanted.model_dump(mode="json", exclude_unset=True)
+    changed = fabula.settings.change(changes, replaced_surrogates=replaced_surrogates(request))
+    return changed.model_dump(mode="json")
 
 
 @router.post("/settings/test", response_model=SettingsTest, responses=problem_responses())
