@@ -5,7 +5,7 @@ BIN    := $(VENV)/bin
 STAMP  := $(VENV)/.ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup play test lint bench lock clean
+.PHONY: help setup play test lint bench evidence docs lock clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## /\1\t/' | expand -t 12
@@ -40,6 +40,14 @@ lint: setup ## ruff, mypy (strict) and the import contracts
 
 bench: setup ## speed and size, as ratios from one run
 	@$(BIN)/python -m tests.bench
+
+docs: setup ## write the reference in README out of the code
+	@$(BIN)/python -m api.reference README.md
+
+evidence: setup ## the slow proofs: an hour of what the suite does in minutes
+	FABULA_HTTP_EXAMPLES=1500 $(BIN)/python -m pytest --timeout 3600 tests/property/test_http_schemathesis.py
+	$(BIN)/python -m pytest --timeout 3600 tests/e2e tests/integration/test_small_narrator.py
+	for seed in 1 2 3 4 5; do $(BIN)/python -m pytest --quiet --timeout 3600 --hypothesis-seed $$seed tests/property || exit 1; done
 
 clean: ## remove the environment and everything that was built
 	@rm -rf $(VENV) .mypy_cache .ruff_cache .hypothesis dist
