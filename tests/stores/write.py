@@ -1,0 +1,98 @@
+"""Writes the store of a version that is to be released: `python -m tests.stores.write`, once, in a real run.
+
+The real server plays with the real small narrator: turns of every kind, a retry, a failed turn that is told again,
+settings, a deleted story, an idempotency key. Then it is asked about everything, and log and answers are kept.
+"""
+
+import json
+import os
+import socket
+import subprocess
+import sys
+import tempfile
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+HERE = Path(__file__).parent
+READY = "is ready at "
+
+
+def main() -> None:
+    folder = HERE / version("fabula")
+    folder.mkdir()
+    with tempfile.TemporaryDirectory() as directory:
+        home = Path(directory)
+        answers = _played(home)
+        (folder / "log.db").write_bytes((home / "log.db").read_bytes())
+    (folder / "answers.json").write_text(json.dumps(answers, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _played(home: Path) -> dict[str, Any]:
+    command = [sys.executable, "-c", "from api.cli import main; main()", "serve", "--home", str(home), "--port", "0"]
+    environment = os.environ | {"FABULA_NARRATOR_PORT": str(_free_port())}
+    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True) as server:
+        assert server.stdout is not None
+        ready = server.stdout.readline()
+        assert READY in ready, ready
+        where = ready.split(READY)[1].split()[0]
+        with httpx.Client(base_url=where, timeout=300) as client:
+            campaign, turns = _play(client)
+            answers = {path: _asked(client, path) for path in _paths(campaign, turns)}
+        server.terminate()
+        assert server.wait() == 0
+    return answers
+
+
+def _play(client: httpx.Client) -> tuple[str, list[str]]:
+    settings = client.patch("/api/settings", json={"max_output_tokens": 48, "seed": 7}).json()
+    gone = _posted(client, "/api/campaigns", {"title": "To be deleted", "opening": "Not for long."})["id"]
+    _posted(client, f"/api/campaigns/{gone}/turns", {"kind": "continue"})
+    client.delete(f"/api/campaigns/{gone}").raise_for_status()
+    new = {
+        "title": "The far side",
+        "opening": "The door at the end of the corridor has never been open before. Tonight it is.",
+        "canon": ["Nobody has ever come back through the door."],
+        "persona": {"name": "Ilse", "pronouns": "she/her", "description": "Patient, and a little deaf."},
+    }
+    campaign = _posted(client, "/api/campaigns", new)["id"]
+    of = f"/api/campaigns/{campaign}"
+    turns = [_posted(client, f"{of}/turns", {"kind": "do", "text": "I step through the door"})["turn"]]
+    turns.append(_posted(client, f"{of}/turns", {"kind": "say", "text": "Is anybody \x00 there? ⚓"})["turn"])
+    turns.append(_posted(client, f"{of}/retry", None)["turn"])
+    client.patch("/api/settings", json={"endpoint": "http://127.0.0.1:9/v1"}).raise_for_status()
+    failed = client.post(f"{of}/turns", json={"kind": "story", "text": "Far away, a second door falls shut."})
+    turns.append(failed.json()["turn"])
+    client.patch("/api/settings", json={"endpoint": settings["endpoint"]}).raise_for_status()
+    key = {"Idempotency-Key": "told-again"}
+    turns.append(client.post(f"{of}/turns", json={"kind": "continue"}, headers=key).raise_for_status().json()["turn"])
+    client.patch(of, json={"authors_note": "Slow down."}).raise_for_status()
+    turns.append(_posted(client, f"{of}/turns", {"kind": "continue"})["turn"])
+    return campaign, turns
+
+
+def _paths(campaign: str, turns: list[str]) -> list[str]:
+    of = f"/api/campaigns/{campaign}"
+    asked = ["/api/campaigns", of, f"{of}/story?limit=100", f"{of}/position", f"{of}/verify", f"{of}/events?limit=500"]
+    asked += [f"{of}/turns/{turn}/{what}" for turn in turns for what in ("prompt", "request", "reply")]
+    return [*asked, "/api/settings"]
+
+
+def _posted(client: httpx.Client, path: str, body: Any) -> Any:
+    return client.post(path, json=body).raise_for_status().json()
+
+
+def _asked(client: httpx.Client, path: str) -> Any:
+    return client.get(path).raise_for_status().json()
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+if __name__ == "__main__":
+    main()
