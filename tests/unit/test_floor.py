@@ -34,6 +34,10 @@ def test_the_low_water_mark_is_a_share_of_the_budget_on_a_node_boundary(percent:
     assert floor_of(980, percent=percent).first == first
 
 
+def test_what_fills_the_low_water_mark_to_the_token_is_kept() -> None:
+    assert floor_of(500).first == 7
+
+
 def test_the_floor_holds_while_the_history_fits_above_it() -> None:
     assert floor_of(700, Floor(4, 700)) == Kept(3, 4, None)
     assert floor_of(999, Floor(2, 999)) == Kept(1, 2, None)
@@ -94,6 +98,12 @@ def test_a_line_that_is_loaded_as_far_as_can_fit_is_enough() -> None:
         whole = floor_of(550, earlier)
         part = floor_of(550, earlier, depths=range(5, 11))
         assert (part.floor_depth, part.moved) == (whole.floor_depth, whole.moved)
+
+
+def test_a_floor_below_what_can_fit_does_not_hold_although_what_is_loaded_fits() -> None:
+    assert (
+        floor_of(650, Floor(3, 650), depths=range(5, 11)).floor_depth == floor_of(650, Floor(3, 650)).floor_depth == 8
+    )
 
 
 def test_after_an_undo_the_floor_may_stand_below_what_is_left() -> None:

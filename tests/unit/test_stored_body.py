@@ -4,6 +4,7 @@ import base64
 import hashlib
 import random
 import time
+import tracemalloc
 import zlib
 from collections.abc import Callable
 from itertools import pairwise
@@ -122,6 +123,16 @@ def damaged(stored: StoredBody) -> dict[str, StoredBody]:
 def test_a_damaged_record_is_refused_and_nothing_else(what: str) -> None:
     with pytest.raises(ValueError, match=r"."):
         rebuild(damaged(store(SECOND, FIRST, "turn_1", 0))[what], FIRST)
+
+
+def test_no_more_is_unpacked_than_the_body_is_long() -> None:
+    bomb = damaged(store(SECOND, FIRST, "turn_1", 0))["bomb"]
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="length"):
+        rebuild(bomb, FIRST)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 5_000_000
 
 
 @pytest.mark.parametrize(
