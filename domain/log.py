@@ -10,6 +10,7 @@ from domain.event import Recorded
 from domain.installation import Settings
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
+from domain.prompt.stored_body import Words
 
 
 @dataclass(frozen=True)
@@ -132,6 +133,14 @@ class EventLog(Protocol):
 
     def last_prompt(self, campaign: str) -> Recorded | None:
         """The campaign's newest prompt record, None where there is none."""
+        ...
+
+    def words_of(self, campaign: str, nodes: Sequence[int]) -> Sequence[Words]:
+        """The events that hold the texts of these nodes, in order of node; what is no node is left out."""
+        ...
+
+    def payloads(self, campaign: str, versions: Sequence[int]) -> bytes:
+        """The stored payloads of these events of the campaign's stream, in this order, joined; missing ones left out."""
         ...
 
     def turn_events(self, campaign: str, turn: str) -> Sequence[Recorded]:

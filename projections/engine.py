@@ -20,6 +20,10 @@ PAGE = 1000
 """How many events are folded in one transaction."""
 POLL_SECONDS = 0.5
 """How soon it is noticed what another process appended."""
+SETTLE_SECONDS = 0.1
+"""How long the thread lets the log settle once it is woken: a turn appends three times, and whoever reads in between
+folds what is needed.
+"""
 PATIENCE = 2.0
 """Seconds that a read waits for its view."""
 
@@ -111,7 +115,8 @@ class Engine:
             self._woken.clear()
             while self._fold_round() and not self._ending.is_set():
                 pass
-            self._woken.wait(POLL_SECONDS)
+            if self._woken.wait(POLL_SECONDS):
+                self._ending.wait(SETTLE_SECONDS)
 
     def _fold_round(self) -> bool:
         """Folds a page of each view. False when no view has more to fold now."""

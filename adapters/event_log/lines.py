@@ -12,6 +12,7 @@ from domain.extraction.extraction import Removal, prose_of
 from domain.log import Segment
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
+from domain.prompt.stored_body import Words
 
 # From a branch up through those it grew from, until one that begins at or above the depth asked for.
 _ROOT = select(branch.c.branch, branch.c.parent_branch, branch.c.fork_depth).where(
@@ -57,6 +58,17 @@ _TAKES = Prepared(
         node.c.kind == literal("narration"),
     )
     .order_by(_CHILD.c.parent, _CHILD.c.node)
+)
+
+
+_WORDS = (
+    select(event.c.version, event.c.payload)
+    .join(node, node.c.text_at == event.c.position)
+    .where(node.c.campaign == bindparam("of"), node.c.node.in_(bindparam("nodes", expanding=True)))
+    .order_by(node.c.node)
+)
+_PAYLOADS = select(event.c.version, event.c.payload).where(
+    event.c.stream == bindparam("of"), event.c.version.in_(bindparam("versions", expanding=True))
 )
 
 
@@ -116,3 +128,18 @@ def floor_near(connection: Connection, campaign: str, at: int | None) -> Floor |
             return Floor(row["floor_depth"], row["history_budget"])
         at = row["parent"]
     return None
+
+
+def words_of(connection: Connection, campaign: str, nodes: Sequence[int]) -> list[Words]:
+    """The events that hold the texts of these nodes, in order of node."""
+    rows = connection.execute(_WORDS, {"of": campaign, "nodes": list(nodes)})
+    return [Words(row.version, row.payload) for row in rows]
+
+
+def payloads(connection: Connection, stream: str, versions: Sequence[int]) -> bytes:
+    """The stored payloads of these events of a stream, in this order, joined."""
+    if not versions:
+        return b""
+    rows = connection.execute(_PAYLOADS, {"of": stream, "versions": list(versions)})
+    found = {row.version: row.payload for row in rows}
+    return b"".join(found.get(version, b"") for version in versions)

@@ -29,6 +29,7 @@ from domain.log import Execution, Segment, StoredSettings, Verification
 from domain.ports import Clock, IdSource
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
+from domain.prompt.stored_body import Words
 
 _Result = TypeVar("_Result")
 
@@ -315,6 +316,14 @@ class SqlEventLog:
             return None if row is None else self._recorded(row)
 
         return self._read(newest)
+
+    def words_of(self, campaign: str, nodes: Sequence[int]) -> Sequence[Words]:
+        """See EventLog."""
+        return self._read(lambda connection: lines.words_of(connection, campaign, nodes))
+
+    def payloads(self, campaign: str, versions: Sequence[int]) -> bytes:
+        """See EventLog."""
+        return self._read(lambda connection: lines.payloads(connection, campaign, versions))
 
     def turn_events(self, campaign: str, turn: str) -> Sequence[Recorded]:
         """See EventLog."""

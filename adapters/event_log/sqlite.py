@@ -1,10 +1,15 @@
 """SQLite as the log wants it: write-ahead log, nothing acknowledged before it is on the disk, writers in a queue."""
 
+import sqlite3
 from pathlib import Path
 from typing import Any
 
+import stamina
 from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
+
+_PRIMARY = 0xFF
+_BUSY = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
 
 BUSY_SECONDS = 30
 """How long a writer waits for another process's transaction. Each lasts milliseconds."""
@@ -38,6 +43,10 @@ def _url(path: Path) -> URL:
     return URL.create("sqlite", database=str(path))
 
 
+def _is_busy(error: Exception) -> bool:
+    return isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode & _PRIMARY in _BUSY
+
+
 def _prepare(engine: Engine, pragmas: tuple[str, ...], *, begin: str) -> None:
     @event.listens_for(engine, "connect")
     def _(dbapi_connection: Any, _record: object) -> None:
@@ -46,9 +55,15 @@ def _prepare(engine: Engine, pragmas: tuple[str, ...], *, begin: str) -> None:
         cursor = dbapi_connection.cursor()
         cursor.execute(f"PRAGMA busy_timeout={BUSY_SECONDS * 1000}")
         for pragma in pragmas:
-            cursor.execute(f"PRAGMA {pragma}")
+            _set(cursor, pragma)
         cursor.close()
 
     @event.listens_for(engine, "begin")
     def _(connection: Connection) -> None:
         connection.connection.cursor().execute(begin)
+
+
+@stamina.retry(on=_is_busy, attempts=None, timeout=BUSY_SECONDS, wait_initial=0.01, wait_max=0.5)
+def _set(cursor: Any, pragma: str) -> None:
+    """Sets a pragma. Changing the journal does not wait for a lock by itself, as everything else does."""
+    cursor.execute(f"PRAGMA {pragma}")

@@ -12,7 +12,7 @@ from types import NoneType
 from sqlalchemy import Connection, Row, RowMapping, func, select, text, type_coerce
 from sqlalchemy.types import NullType
 
-from adapters.event_log import chain
+from adapters.event_log import chain, lines
 from adapters.event_log.tables import event, stream_head
 from domain.campaign.events import CampaignDeleted
 from domain.errors import StoreFailure
@@ -33,6 +33,7 @@ _KINDS = {
 class _Walk:
     """What has been seen so far: each stream's end, each stream's last prompt body, what was deleted."""
 
+    connection: Connection
     events: EventCatalogue
     ends: dict[str, tuple[int, bytes]] = field(default_factory=dict)
     bodies: dict[str, tuple[str, bytes]] = field(default_factory=dict)
@@ -42,7 +43,7 @@ class _Walk:
 
 def verify(connection: Connection, events: EventCatalogue, stream: str | None = None) -> Verification:
     """Checks every event of one stream, or of all, in order of position, and then the ends."""
-    walk = _Walk(events)
+    walk = _Walk(connection, events)
     query = _AS_STORED.order_by(event.c.position)
     query = query.where(event.c.stream == stream) if stream is not None else query
     for row in connection.execution_options(yield_per=500).execute(query).mappings():
@@ -100,7 +101,8 @@ def _follow(walk: _Walk, stream: str, happened: DomainEvent) -> str | None:
     if isinstance(happened, PromptSent):
         name, base = walk.bodies.get(stream, ("", b""))
         try:
-            body = rebuild(happened.body, base if happened.body.base == name else None)
+            said = lines.payloads(walk.connection, stream, happened.body.words)
+            body = rebuild(happened.body, base if happened.body.base == name else None, said)
         except ValueError as error:
             return f"the request that it records cannot be rebuilt: {error}"
         walk.bodies[stream] = (happened.turn, body)

@@ -1,6 +1,7 @@
 """From a running turn to the record of what it sends: read the line, assemble, store the body as a difference."""
 
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from threading import Lock
 
@@ -11,13 +12,15 @@ from domain.installation import Settings
 from domain.log import EventLog
 from domain.ports import TokenCounter
 from domain.prompt.assembly import Prompt, StoryView, assemble, history_budget, price
-from domain.prompt.events import PromptSent, Window
+from domain.prompt.events import Mode, PromptSent, Window
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
-from domain.prompt.stored_body import common_prefix, rebuild, store
+from domain.prompt.stored_body import Words, common_prefix, rebuild, store
 
 _PAGE = 64
 _REMEMBERED_BODIES = 64
+_LOOKED_BACK = 16
+_LOOKED_BACK_BYTES = 28_000
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Bodies:
         data: bytes | None = None
         for record in reversed(needed):
             try:
-                data = rebuild(record.body, data)
+                data = rebuild(record.body, data, self._log.payloads(campaign, record.body.words))
             except ValueError as error:
                 raise LogDamaged(campaign, 0, f"the request of turn {record.turn}: {error}") from error
         return data or b""
@@ -98,7 +101,11 @@ class Prompter:
         prompt = self._assembled(campaign, place, settings, window)
         earlier = self._bodies.newest(campaign)
         body = prompt.body.data
-        stored = store(body, earlier.data, earlier.turn, earlier.chain) if earlier else store(body)
+        words = self._words(campaign, prompt.history.nodes)
+        if earlier is None:
+            stored = store(body, words=words)
+        else:
+            stored = store(body, earlier.data, earlier.turn, earlier.chain, words)
         kept = round(common_prefix(body, earlier.data) / len(earlier.data), 4) if earlier and earlier.data else None
         event = PromptSent(
             turn=turn.turn,
@@ -117,6 +124,13 @@ class Prompter:
         )
         return Prepared(event, body)
 
+    def _words(self, campaign: str, nodes: Sequence[int]) -> Sequence[Words]:
+        """The events that hold what was said last, as many as the compression can look back into."""
+        words = self._log.words_of(campaign, nodes[-_LOOKED_BACK:])
+        while len(words) > 1 and sum(len(event.payload) for event in words) > _LOOKED_BACK_BYTES:
+            words = words[1:]
+        return words
+
     def assemble(self, campaign: str, parent: int, settings: Settings, window: Window) -> Prompt:
         """The request for a narration under `parent`, with nothing recorded."""
         return self._assembled(campaign, self._log.node(campaign, parent), settings, window)
@@ -127,10 +141,14 @@ class Prompter:
             raise AssertionError("a campaign of the log has settings")
         budget = history_budget(told, settings, window, self._counter, awaits_action=not end.is_player)
         floor = self._log.floor(campaign, end.node)
-        view = StoryView(campaign=told, line=self._line(campaign, end, budget, floor), depth=end.depth, earlier=floor)
+        view = StoryView(
+            campaign=told, line=self._line(campaign, end, settings.mode, budget, floor), depth=end.depth, earlier=floor
+        )
         return assemble(view, settings, window, self._counter)
 
-    def _line(self, campaign: str, end: NodeFacts, budget: int, floor: Floor | None) -> tuple[HistoryNode, ...]:
+    def _line(
+        self, campaign: str, end: NodeFacts, mode: Mode, budget: int, floor: Floor | None
+    ) -> tuple[HistoryNode, ...]:
         """The end of the line: down to the floor, or as much as can possibly fit."""
         line: list[HistoryNode] = []
         tokens = 0
@@ -138,7 +156,7 @@ class Prompter:
         while not _enough(line, tokens, budget, floor):
             before = line[0].depth if line else None
             page = self._log.end_of_line(campaign, end.node, limit=wanted, before=before)
-            tokens += sum(price(node, self._counter) for node in page)
+            tokens += sum(price(node, self._counter, mode) for node in page)
             line[:0] = page
             wanted = _PAGE
         return tuple(line)

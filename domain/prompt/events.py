@@ -36,14 +36,16 @@ class StoredBody(_Part):
     """A request body as a difference from an earlier one of the same campaign, rebuilt to the byte.
 
     `copies` are (start in the earlier body, length); before copy i stand `literals[i]` bytes of the literal text, and
-    after the last copy the rest of it. `literal` is that text, compressed (zlib, with the earlier body's last 32,768
-    bytes as its dictionary) and in base 85. Whole when `base` is None; `chain` counts the bodies that must be rebuilt
-    first.
+    after the last copy the rest of it. `literal` is that text, compressed (zlib) and in base 85. The compression looks
+    back into the end of the earlier body and into the payloads of the stream's events whose versions are `words`: what
+    is new in a prompt is what was said last, and that stands in the log already. Whole when `base` is None; `chain`
+    counts the bodies that must be rebuilt first.
     """
 
     sha256: str
     length: Annotated[int, Field(ge=0)]
     base: str | None = None
+    words: tuple[int, ...] = ()
     chain: Annotated[int, Field(ge=0)] = 0
     copies: tuple[tuple[int, int], ...] = ()
     literals: tuple[int, ...] = ()

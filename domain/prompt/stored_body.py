@@ -1,8 +1,9 @@
 """Request bodies, stored as what differs from an earlier one, and rebuilt to the byte.
 
 Two prompts of one story share most of their bytes: the front, while the floor holds, and a stretch of the middle when
-it has moved. So a body is stored as stretches of the earlier body and the literal text between them. That text is new
-but in the story's own words, so it is compressed with the end of the earlier body as its dictionary.
+it has moved. So a body is stored as stretches of the earlier body and the literal text between them. That text is what
+was said last, and the log holds it already: it is compressed with the payloads of those events, and with the end of the
+earlier body, as its dictionary.
 
 A window of 16,384 tokens, 100 turns of 4 KB each: 4.4 KB a turn for the whole prompt record, where a compressed copy of
 each request would take 17.7.
@@ -33,6 +34,14 @@ _EFFORT = 6
 """More saves ten bytes a record, and takes seconds over a body that is made of two letters."""
 
 
+@dataclass(frozen=True)
+class Words:
+    """An event that holds some of a story's text: its version in the campaign's stream, and its stored payload."""
+
+    version: int
+    payload: bytes
+
+
 @dataclass
 class _Difference:
     copies: list[tuple[int, int]] = field(default_factory=list)
@@ -44,11 +53,19 @@ class _Difference:
         self.copies.append((start, length))
 
 
-def store(body: bytes, base: bytes | None = None, base_name: str | None = None, base_chain: int = 0) -> StoredBody:
+def store(
+    body: bytes,
+    base: bytes | None = None,
+    base_name: str | None = None,
+    base_chain: int = 0,
+    words: Sequence[Words] = (),
+) -> StoredBody:
     """The body as a difference from `base`, or whole without one or when the chain of differences is long enough.
 
-    It is rebuilt and compared before it is returned: a record that cannot be read back is never written.
+    `words` are the events whose text is new in it. It is rebuilt and compared before it is returned: a record that
+    cannot be read back is never written.
     """
+    said = b"".join(event.payload for event in words)
     whole = base is None or base_name is None or base_chain + 1 >= WHOLE_EVERY
     before = b"" if whole or base is None else base
     difference = _Difference(literal=bytearray(body)) if whole else _difference(body, before)
@@ -56,22 +73,26 @@ def store(body: bytes, base: bytes | None = None, base_name: str | None = None, 
         sha256=hashlib.sha256(body).hexdigest(),
         length=len(body),
         base=None if whole else base_name,
+        words=tuple(event.version for event in words),
         chain=0 if whole else base_chain + 1,
         copies=tuple(difference.copies),
         literals=tuple(difference.literals),
-        literal=_packed(bytes(difference.literal), before),
+        literal=_packed(bytes(difference.literal), _dictionary(before, said)),
     )
-    if rebuild(stored, None if whole else before) != body:
+    if rebuild(stored, None if whole else before, said) != body:
         raise AssertionError("a stored body does not rebuild to its bytes")
     return stored
 
 
-def rebuild(stored: StoredBody, base: bytes | None) -> bytes:
-    """The exact bytes. ValueError when they do not have the recorded hash, or when the base is missing."""
+def rebuild(stored: StoredBody, base: bytes | None, said: bytes = b"") -> bytes:
+    """The exact bytes. `said` is the payloads of the events that `words` names, in that order, joined.
+
+    ValueError when the bytes do not have the recorded hash, or when the base is missing.
+    """
     if stored.base is not None and base is None:
         raise ValueError(f"the body is stored as a difference from {stored.base}, which is missing")
     before = base if stored.base is not None and base is not None else b""
-    literal = _unpacked(stored, before)
+    literal = _unpacked(stored, _dictionary(before, said))
     pieces, at = [], 0
     for (start, length), ahead in zip(stored.copies, stored.literals, strict=True):
         pieces += [literal[at : at + ahead], before[start : start + length]]
@@ -87,14 +108,19 @@ def common_prefix(one: bytes, other: bytes) -> int:
     return _in_common(one, 0, other, 0)
 
 
-def _packed(literal: bytes, base: bytes) -> str:
-    packer = zlib.compressobj(_EFFORT, zdict=base[-_DICTIONARY:]) if base else zlib.compressobj(_EFFORT)
+def _dictionary(base: bytes, said: bytes) -> bytes:
+    """What the compression looks back into: the nearest is what it finds most cheaply."""
+    return (base[-_DICTIONARY:] + said)[-_DICTIONARY:]
+
+
+def _packed(literal: bytes, dictionary: bytes) -> str:
+    packer = zlib.compressobj(_EFFORT, zdict=dictionary) if dictionary else zlib.compressobj(_EFFORT)
     return base64.b85encode(packer.compress(literal) + packer.flush()).decode("ascii")
 
 
-def _unpacked(stored: StoredBody, base: bytes) -> bytes:
+def _unpacked(stored: StoredBody, dictionary: bytes) -> bytes:
     """The literal text. Never more than the body's length is unpacked, whatever the record says."""
-    unpacker = zlib.decompressobj(zdict=base[-_DICTIONARY:]) if base else zlib.decompressobj()
+    unpacker = zlib.decompressobj(zdict=dictionary) if dictionary else zlib.decompressobj()
     try:
         literal = unpacker.decompress(base64.b85decode(stored.literal), stored.length + 1)
     except zlib.error as error:

@@ -38,7 +38,7 @@ from domain.ports import Clock, IdSource
 from domain.prompt.events import PromptSent
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
-from domain.prompt.stored_body import rebuild
+from domain.prompt.stored_body import Words, rebuild
 
 
 class MemoryRecorder(ApplicationRecorder):
@@ -384,6 +384,24 @@ class MemoryEventLog:
         prompts = [recorded for recorded in self._stream(campaign) if isinstance(recorded.event, PromptSent)]
         return prompts[-1] if prompts else None
 
+    def words_of(self, campaign: str, nodes: Sequence[int]) -> Sequence[Words]:
+        """See EventLog."""
+        held = {
+            node: stored
+            for _, stored in self.recorder.stamped()
+            if stored.originator_id == campaign and (node := _node_told_by(stored)) is not None
+        }
+        return [Words(held[node].originator_version, held[node].state) for node in sorted(set(nodes)) if node in held]
+
+    def payloads(self, campaign: str, versions: Sequence[int]) -> bytes:
+        """See EventLog."""
+        states = {
+            stored.originator_version: stored.state
+            for _, stored in self.recorder.stamped()
+            if stored.originator_id == campaign
+        }
+        return b"".join(states.get(version, b"") for version in versions)
+
     def turn_events(self, campaign: str, turn: str) -> Sequence[Recorded]:
         """See EventLog."""
         self.turn(campaign, turn)
@@ -407,6 +425,18 @@ class MemoryEventLog:
 
     # Verifying
 
+    def _unrebuilt(self, happened: DomainEvent | None, bodies: dict[str, tuple[str, bytes]], stream: str) -> str | None:
+        """Why the request that this event records cannot be rebuilt; notes it as the base of the next where it can."""
+        if not isinstance(happened, PromptSent):
+            return None
+        name, base = bodies.get(stream, ("", b""))
+        said = self.payloads(stream, happened.body.words)
+        try:
+            bodies[stream] = (happened.turn, rebuild(happened.body, base if happened.body.base == name else None, said))
+        except ValueError as error:
+            return str(error)
+        return None
+
     def verify(self, stream: str | None = None) -> Verification:
         """See EventLog."""
         ends: dict[str, tuple[int, bytes]] = {}
@@ -418,7 +448,7 @@ class MemoryEventLog:
                 continue
             why = self._misfit(stored, *ends.get(name, (0, b"")))
             happened = None if why else self._events.decode(stored.topic, stored.schema_version, stored.state)
-            why = why or _unrebuilt(happened, bodies, name)
+            why = why or self._unrebuilt(happened, bodies, name)
             if why:
                 return Verification(
                     found, _over(ends, stream), FirstBad(name, stored.originator_version, position, why)
@@ -476,13 +506,9 @@ def _over(ends: Mapping[str, tuple[int, bytes]], stream: str | None) -> str:
     return hashlib.sha256(json.dumps(listed, separators=(",", ":"), ensure_ascii=False).encode()).hexdigest()
 
 
-def _unrebuilt(happened: DomainEvent | None, bodies: dict[str, tuple[str, bytes]], stream: str) -> str | None:
-    """Why the request that this event records cannot be rebuilt; notes it as the base of the next where it can."""
-    if not isinstance(happened, PromptSent):
-        return None
-    name, base = bodies.get(stream, ("", b""))
-    try:
-        bodies[stream] = (happened.turn, rebuild(happened.body, base if happened.body.base == name else None))
-    except ValueError as error:
-        return str(error)
-    return None
+def _node_told_by(stored: StoredEvent) -> int | None:
+    """The node whose text this event holds."""
+    if stored.topic == CampaignStarted.topic:
+        return OPENING
+    told = stored.topic in (PlayerActed.topic, NarrationAccepted.topic)
+    return int(json.loads(stored.state)["node"]) if told else None

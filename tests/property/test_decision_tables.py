@@ -107,6 +107,8 @@ def of_campaign(log: EventLog, campaign: str) -> dict[str, object]:
         "stream": list(log.read(0, 10_000, stream=campaign)),
         "max_position": log.max_position(campaign),
         "last_prompt": log.last_prompt(campaign),
+        "words": list(log.words_of(campaign, [3, 1, 2, 99])),
+        "payloads": log.payloads(campaign, [3, 1, 99, 2]),
         "verify": log.verify(campaign),
     }
     for node in range(getattr(facts, "last_node", 0) + 2):
