@@ -495,7 +495,7 @@ def test_damage_that_is_found_while_reading_is_told_and_mended(
     before = digests(views)
     views.stop()
     size = (directory / "story.v1.db").stat().st_size
-    overwrite(directory / "story.v1.db", 16_384, size - 16_384)
+    overwrite(directory / "story.v1.db", 4 * 16_384, size - 4 * 16_384)  # the pages that say what it is stay
     with pytest.raises(StoreUnavailable, match="damaged"):
         digests(views)
     views.start()
@@ -602,7 +602,7 @@ def test_a_disk_that_fills_up_stops_the_view_and_more_room_lets_it_go_on(
 ) -> None:
     monkeypatch.setattr(follower, "FIRST_DELAY", 0.05)
     views = opening()
-    with pragma_on_every_connection("max_page_count=14"):
+    with pragma_on_every_connection("max_page_count=8"):
         tell_many(log, 1)
         views.at_least("story", log.max_position())
         for number in range(20):
