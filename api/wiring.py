@@ -18,6 +18,8 @@ from adapters.time_and_names import RandomNames, SystemClock
 from adapters.tokens import TiktokenCounter
 from adapters.window_probe import ServerWindowProbe
 from api.config import Config
+from api.use_cases.closing import Closing
+from api.use_cases.narrating import Narrating
 from api.use_cases.prompting import Bodies, Prompter
 from api.use_cases.settings import Defaults, InstallationSettings
 from api.use_cases.turns import Turns
@@ -99,17 +101,18 @@ async def running(config: Config) -> AsyncIterator[Fabula]:
             narrator = OpenAICompatibleNarrator(client, store.policy, api_key=key)
             probe = ServerWindowProbe(client, store.policy, api_key=key)
             prompter = Prompter(store.log, TiktokenCounter(), store.bodies)
-            turns = Turns(
+            closing = Closing(store.log, lock)
+            narrating = Narrating(
                 log=store.log,
                 narrator=narrator,
                 probe=probe,
                 prompter=prompter,
                 bodies=store.bodies,
                 settings=store.settings,
-                ids=RandomNames(),
-                liveness=lock,
+                closing=closing,
             )
-            await turns.clear_dead()
+            turns = Turns(log=store.log, narrating=narrating, closing=closing, ids=RandomNames(), liveness=lock)
+            await closing.all_dead()
             lock.sweep({turn.process for _, turn in store.log.open_turns()})
             try:
                 yield Fabula(config, store, turns, narrator, probe, prompter)

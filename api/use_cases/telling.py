@@ -47,6 +47,7 @@ class Telling:
     campaign: str
     turn: str
     happenings: list[Happening] = field(default_factory=list)
+    cancel_asked: asyncio.Event = field(default_factory=asyncio.Event)
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     _over: bool = False
 

@@ -117,7 +117,7 @@ def _breaking(fabula: Fabula) -> Fabula:
         def __getattr__(self, name: str) -> object:
             raise RuntimeError(f"cannot set {WORD}")
 
-    fabula.turns._prompter = Prompter()  # type: ignore[assignment]  # that is the point
+    fabula.turns._narrating._prompter = Prompter()  # type: ignore[assignment]  # that is the point
     return replace(fabula, store=replace(fabula.store, settings=Settings()))  # type: ignore[arg-type]  # as above
 
 

@@ -18,6 +18,8 @@ from adapters.time_and_names import RandomNames, SystemClock
 from adapters.tokens import TiktokenCounter
 from adapters.window_probe import ServerWindowProbe
 from api.use_cases.campaigns import create_campaign
+from api.use_cases.closing import Closing
+from api.use_cases.narrating import Narrating
 from api.use_cases.prompting import Bodies, Prompter
 from api.use_cases.settings import Defaults, InstallationSettings
 from api.use_cases.telling import Telling
@@ -110,7 +112,8 @@ async def turns_of(
     async with policed_client(policy) as client:
         narrator = OpenAICompatibleNarrator(client, policy)
         bodies = Bodies(log)
-        turns = Turns(
+        closing = Closing(log, liveness)
+        narrating = Narrating(
             log=log,
             narrator=Impatient(narrator, patience) if patience else narrator,
             probe=ServerWindowProbe(client, policy),
@@ -119,9 +122,9 @@ async def turns_of(
             settings=InstallationSettings(
                 log, policy, {"endpoint": model.endpoint, "model": "scripted-model"}, Defaults("", "")
             ),
-            ids=RandomNames(),
-            liveness=liveness,
+            closing=closing,
         )
+        turns = Turns(log=log, narrating=narrating, closing=closing, ids=RandomNames(), liveness=liveness)
         try:
             yield turns
         finally:
@@ -358,7 +361,7 @@ def test_a_dead_turn_is_closed_once_by_however_many_who_find_it(
             turns_of(moody, model, Mistaken("p_2")) as two,
             turns_of(moody, model, Mistaken("p_3")) as three,
         ):
-            await asyncio.gather(one.clear_dead(), two.clear_dead(), three.clear_dead())
+            await asyncio.gather(*(turns._closing.all_dead() for turns in (one, two, three)))
             assert endings(moody, campaign) == [("t_dead", "interrupted")]
 
     run(play)

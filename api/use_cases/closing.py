@@ -1,0 +1,90 @@
+"""Closing turns that did not come to a narration: their own, those of the dead, and those that the store refused."""
+
+import asyncio
+from contextlib import suppress
+
+import structlog
+
+from api.use_cases.waiting import aside
+from domain.campaign.commands import FailTurn
+from domain.campaign.facts import TurnFacts
+from domain.errors import FabulaError, NotFound, StoreFailure, TurnInterrupted
+from domain.log import EventLog
+from domain.ports import Liveness
+
+_log = structlog.get_logger(__name__)
+
+CLOSE_AGAIN_SECONDS = 1.0
+"""How soon it is tried again to close a turn whose end the store would not take."""
+
+INTERRUPTED = "The process that told this turn ended before it was done. The words are kept; retry, or go on."
+
+
+class Closing:
+    """Closes turns as failed, each once. One instance a process."""
+
+    def __init__(self, log: EventLog, liveness: Liveness) -> None:
+        self._log = log
+        self._liveness = liveness
+        # Turns of this process whose end the store would not take; they are closed when it does again.
+        self._unclosed: dict[str, FailTurn] = {}
+        self._again: asyncio.Task[None] | None = None
+        self._stopping = False
+
+    async def if_dead(self, campaign: str, turn: TurnFacts) -> bool:
+        """Closes a turn whose owner is gone, or one of this process that could not be closed before."""
+        if turn.ended is not None:
+            return False
+        unclosed = self._unclosed.get(turn.turn)
+        if unclosed is not None:
+            await aside(self._log.execute, unclosed)
+            self._unclosed.pop(turn.turn, None)
+            return True
+        if not await aside(self._liveness.is_dead, turn.process):
+            return False
+        error = TurnInterrupted(turn.turn)
+        close = FailTurn(campaign, turn.turn, stage="interrupted", error=error.code, message=INTERRUPTED)
+        await aside(self._log.execute, close)
+        _log.info("turn_interrupted", campaign=campaign, turn=turn.turn)
+        return True
+
+    async def all_dead(self) -> int:
+        """Closes the open turns whose owners are dead; how many there were. For the start of a process."""
+        found = await aside(self._log.open_turns)
+        closed = [await self.if_dead(campaign, turn) for campaign, turn in found]
+        return sum(closed)
+
+    async def stop(self) -> None:
+        """Tries once more to close what is left. What the store still refuses, the next process finds open."""
+        self._stopping = True
+        if self._again is not None:
+            self._again.cancel()
+            await self._close_what_is_left()
+
+    async def close(self, close: FailTurn) -> None:
+        """Closes a turn of this process; later, if the store will not take it now."""
+        try:
+            await aside(self._log.execute, close)
+        except StoreFailure as error:
+            _log.error("turn_left_open", campaign=close.campaign, turn=close.turn, why=error.code)  # a state, not a bug
+            self._unclosed[close.turn] = close
+            self._close_later()
+        except FabulaError as error:
+            _log.info("turn_gone", campaign=close.campaign, turn=close.turn, why=error.code)
+
+    def _close_later(self) -> None:
+        """Nobody may ask for the turn again, and other processes cannot close it while this one lives."""
+        if not self._stopping and (self._again is None or self._again.done()):
+            self._again = asyncio.create_task(self._close_by_and_by(), name="closing turns")
+
+    async def _close_by_and_by(self) -> None:
+        while self._unclosed:
+            await asyncio.sleep(CLOSE_AGAIN_SECONDS)
+            await self._close_what_is_left()
+
+    async def _close_what_is_left(self) -> None:
+        for turn, close in list(self._unclosed.items()):
+            with suppress(StoreFailure):
+                with suppress(NotFound):  # the story was deleted meanwhile
+                    await aside(self._log.execute, close)
+                self._unclosed.pop(turn, None)
