@@ -42,7 +42,7 @@ def test_it_is_finished() -> None:
 
 
 def test_what_it_says_of_make_is_in_the_makefile() -> None:
-    named = set(re.findall(r"`?make ([a-z]+)", README))
+    named = set(re.findall(r"(?:`|\$ )make ([a-z]+)", README))
     assert named
     assert named <= set(re.findall(r"^([a-z]+):", MAKEFILE, re.MULTILINE))
 
