@@ -10,7 +10,7 @@ import orjson
 from pydantic import ValidationError
 from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 
-from adapters.event_log import chain, decision_tables, lines, tables
+from adapters.event_log import chain, decision_tables, history, lines, places, tables
 from adapters.event_log.failures import explained
 from adapters.event_log.recorder import SqlRecorder, StampedEvent
 from adapters.event_log.sqlite import reading_engine, writing_engine
@@ -19,12 +19,12 @@ from adapters.event_log.verification import verify
 from domain.campaign.commands import CampaignCommand
 from domain.campaign.decide import decide
 from domain.campaign.events import CampaignDeleted
-from domain.campaign.facts import CampaignFacts, NodeFacts, TurnFacts
+from domain.campaign.facts import CampaignFacts, NodeFacts, SavePointFacts, TurnFacts
 from domain.catalogue import catalogue
 from domain.errors import InvalidInput, StoreNewer, UnknownCampaign, UnknownNode, UnknownTurn
 from domain.event import DomainEvent, EventCatalogue, Recorded
 from domain.installation import INSTALLATION_STREAM, Settings, SettingsChanged
-from domain.log import Execution, Segment, StoredSettings, Verification
+from domain.log import Execution, Segment, StoredSettings, Tree, Verification
 from domain.ports import Clock, IdSource
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
@@ -81,15 +81,31 @@ class SqlEventLog:
         if path.exists() and path.stat().st_size > 0:
             self._refuse_newer()
         with self._writes.begin() as connection:
+            written_by = self._format(connection)
+            if written_by is not None and written_by < LOG_FORMAT:
+                self._upgrade(connection)
             tables.metadata.create_all(connection)
-            if connection.execute(select(tables.store.c.format)).scalar() is None:
+            if written_by is None:
                 connection.execute(insert(tables.store).values(format=LOG_FORMAT))
+
+    def _upgrade(self, connection: Connection) -> None:
+        """Brings an older store up: the events stay as they are, the decision tables are made anew from them."""
+        for table in tables.DECISION_TABLES:
+            table.drop(connection, checkfirst=True)
+        tables.metadata.create_all(connection)
+        self._refold(connection)
+        connection.execute(update(tables.store).values(format=LOG_FORMAT))
+
+    @staticmethod
+    def _format(connection: Connection) -> int | None:
+        if not connection.dialect.has_table(connection, tables.store.name):
+            return None
+        written_by: int | None = connection.execute(select(tables.store.c.format)).scalar()
+        return written_by
 
     def _refuse_newer(self) -> None:
         with self._reads.connect() as connection:
-            if not connection.dialect.has_table(connection, tables.store.name):
-                return
-            written_by = connection.execute(select(tables.store.c.format)).scalar() or 0
+            written_by = self._format(connection) or 0
         if written_by > LOG_FORMAT:
             raise StoreNewer(f"a log of format {written_by}")
 
@@ -147,10 +163,13 @@ class SqlEventLog:
         def rebuilt(connection: Connection) -> None:
             for table in tables.DECISION_TABLES:
                 connection.execute(delete(table))
-            for row in connection.execute(select(event).order_by(event.c.position)).mappings():
-                decision_tables.fold(connection, self._recorded(row))
+            self._refold(connection)
 
         self._write(rebuilt)
+
+    def _refold(self, connection: Connection) -> None:
+        for row in connection.execute(select(event).order_by(event.c.position)).mappings():
+            decision_tables.fold(connection, self._recorded(row))
 
     def _write(self, work: Callable[[Connection], _Result]) -> _Result:
         return self._writer.submit(self._in_transaction, work).result()
@@ -288,6 +307,41 @@ class SqlEventLog:
             return lines.newest(connection, campaign, line, limit, before)
 
         return self._read(newest)
+
+    def tree(self, campaign: str) -> Tree:
+        """See EventLog."""
+
+        def whole(connection: Connection) -> Tree:
+            facts = _known(decision_tables.load_campaign(connection, campaign), campaign)
+            return Tree(
+                nodes=places.all_nodes(connection, campaign),
+                branches=places.all_branches(connection, campaign),
+                save_points=places.all_save_points(connection, campaign),
+                head=facts.head,
+                tip=facts.tip,
+            )
+
+        return self._read(whole)
+
+    def save_points(self, campaign: str) -> Sequence[SavePointFacts]:
+        """See EventLog."""
+
+        def points(connection: Connection) -> list[SavePointFacts]:
+            _known(decision_tables.load_campaign(connection, campaign), campaign)
+            return places.all_save_points(connection, campaign)
+
+        return self._read(points)
+
+    def head_at(self, campaign: str, position: int) -> int:
+        """See EventLog."""
+
+        def head(connection: Connection) -> int:
+            found = history.head_at(connection, campaign, position)
+            if found is None:
+                raise UnknownCampaign(campaign)
+            return found
+
+        return self._read(head)
 
     def floor(self, campaign: str, node: int) -> Floor | None:
         """See EventLog."""
