@@ -18,32 +18,44 @@ _WORD = re.compile(r"\s*\S+|\s+$")
 
 @dataclass(frozen=True)
 class Stretch:
-    """A run of words: on both sides, or on one. The stretches of `same` and `left`, joined, are the left text."""
+    """A run of words on both sides, or on one, where the other's text is empty.
+
+    The left texts of all stretches, joined, are the left text exactly, and the right texts the right one.
+    """
 
     side: Side
-    text: str
+    left: str
+    right: str
 
 
 def word_difference(left: str, right: str) -> tuple[Stretch, ...]:
     """The two texts as stretches, in order; where both have words of their own, the left's stand first.
 
-    The white space before a word belongs to it but does not tell words apart; the left's is shown.
+    The white space before a word belongs to it, and does not tell words apart.
     """
     ours, theirs = _WORD.findall(left), _WORD.findall(right)
     start = _common(ours, theirs)
     end = _common(ours[start:][::-1], theirs[start:][::-1])
     middle = _middle(ours[start : len(ours) - end], theirs[start : len(theirs) - end])
-    words = [*_same(ours[:start]), *middle, *_same(ours[len(ours) - end :])]
-    return tuple(
-        Stretch(side, "".join(text for _, text in run)) for side, run in groupby(words, key=lambda word: word[0])
-    )
+    words = [*zip(ours[:start], theirs[:start], strict=True), *middle, *_ending(ours, theirs, end)]
+    return tuple(_stretch(side, list(run)) for side, run in groupby(words, key=_side))
 
 
-_Tagged = tuple[Side, str]
+_Pair = tuple[str, str]
+"""A word as it stands on the left and on the right; empty where it does not."""
 
 
-def _same(words: list[str]) -> list[_Tagged]:
-    return [("same", word) for word in words]
+def _ending(ours: list[str], theirs: list[str], end: int) -> list[_Pair]:
+    return list(zip(ours[len(ours) - end :], theirs[len(theirs) - end :], strict=True))
+
+
+def _side(pair: _Pair) -> Side:
+    left, right = pair
+    return "same" if left and right else "left" if left else "right"
+
+
+def _stretch(side: Side, run: list[_Pair]) -> Stretch:
+    return Stretch(side, "".join(left for left, _ in run), "".join(right for _, right in run))
 
 
 def _common(ours: list[str], theirs: list[str]) -> int:
@@ -52,13 +64,13 @@ def _common(ours: list[str], theirs: list[str]) -> int:
     return next((at for at, (a, b) in enumerate(pairs) if a.strip() != b.strip()), min(len(ours), len(theirs)))
 
 
-def _middle(ours: list[str], theirs: list[str]) -> list[_Tagged]:
+def _middle(ours: list[str], theirs: list[str]) -> list[_Pair]:
     """The words of both in order, of each gap first the left's, then the right's."""
-    tagged = list(_backwards(ours, theirs, _rows(ours, theirs)))[::-1]
-    rank = {"left": 0, "right": 1}
-    ordered: list[_Tagged] = []
-    for shared, run in groupby(tagged, key=lambda word: word[0] == "same"):
-        ordered += run if shared else sorted(run, key=lambda word: rank[word[0]])
+    pairs = list(_backwards(ours, theirs, _rows(ours, theirs)))[::-1]
+    ordered: list[_Pair] = []
+    for shared, group in groupby(pairs, key=lambda pair: _side(pair) == "same"):
+        run = list(group)
+        ordered += run if shared else sorted(run, key=_side)
     return ordered
 
 
@@ -76,19 +88,19 @@ def _rows(ours: list[str], theirs: list[str]) -> list[int]:
     return rows
 
 
-def _backwards(ours: list[str], theirs: list[str], rows: list[int]) -> Iterator[_Tagged]:
+def _backwards(ours: list[str], theirs: list[str], rows: list[int]) -> Iterator[_Pair]:
     """The words from the end to the start, along one longest common subsequence."""
     left, right = len(ours), len(theirs)
     while left and right:
         bit = 1 << (left - 1)
         if rows[right] & bit:
             left -= 1
-            yield "left", ours[left]
+            yield ours[left], ""
         elif not rows[right - 1] & bit:
             right -= 1
-            yield "right", theirs[right]
+            yield "", theirs[right]
         else:
             left, right = left - 1, right - 1
-            yield "same", ours[left]
-    yield from (("left", word) for word in ours[:left][::-1])
-    yield from (("right", word) for word in theirs[:right][::-1])
+            yield ours[left], theirs[right]
+    yield from ((word, "") for word in ours[:left][::-1])
+    yield from (("", word) for word in theirs[:right][::-1])
