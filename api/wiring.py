@@ -8,12 +8,14 @@ from importlib.metadata import version
 from pathlib import Path
 
 import structlog
+from adapters.small_narrator import MODEL
+from projections.all import open_views
+from projections.engine import Engine
 
 from adapters.endpoint_policy import EndpointPolicy, policed_client
 from adapters.event_log.log import SqlEventLog
 from adapters.model_server import OpenAICompatibleNarrator
 from adapters.process_lock import ProcessLock
-from adapters.small_narrator import MODEL
 from adapters.time_and_names import RandomNames, SystemClock
 from adapters.tokens import TiktokenCounter
 from adapters.window_probe import ServerWindowProbe
@@ -23,8 +25,6 @@ from api.use_cases.settings import Defaults, InstallationSettings
 from api.use_cases.turns import Turns
 from domain.errors import StoreFailure, StoreFull, StoreReadOnly, StoreUnavailable
 from domain.log import EventLog
-from projections.all import open_views
-from projections.engine import Engine
 
 _log = structlog.get_logger(__name__)
 

@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
+from projections.engine import Engine
+from projections.story import StoryNode
+
 from api.use_cases.answers import position_answer, position_of
 from api.wiring import VERSION, Store
 from domain.prompt.sections import HistoryNode
 from projections import campaigns, prompts, story
-from projections.engine import Engine
-from projections.story import StoryNode
 
 
 def story_page(store: Store, campaign: str, limit: int, before: int | None = None) -> dict[str, Any]:
