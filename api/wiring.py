@@ -8,7 +8,6 @@ from importlib.metadata import version
 from pathlib import Path
 
 import structlog
-from adapters.small_narrator import MODEL
 from projections.all import open_views
 from projections.engine import Engine
 
@@ -16,6 +15,7 @@ from adapters.endpoint_policy import EndpointPolicy, policed_client
 from adapters.event_log.log import SqlEventLog
 from adapters.model_server import OpenAICompatibleNarrator
 from adapters.process_lock import ProcessLock
+from adapters.small_narrator import MODEL
 from adapters.time_and_names import RandomNames, SystemClock
 from adapters.tokens import TiktokenCounter
 from adapters.window_probe import ServerWindowProbe

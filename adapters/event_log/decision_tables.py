@@ -6,12 +6,14 @@ log into empty tables gives the same rows, which tests and `verify` compare.
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from typing import assert_never, cast
 
 import orjson
-from sqlalchemy import Connection, RowMapping, and_, bindparam, case, delete, insert, select, update
+from sqlalchemy import Connection, and_, bindparam, case, delete, select, update
 
 from adapters.event_log import places, tables
+from adapters.event_log.prepared import Prepared, Row, inserting
 from adapters.event_log.tables import branch, campaign, event, idempotency_key, node, setting, turn
 from domain.campaign.commands import (
     AcceptNarration,
@@ -59,22 +61,23 @@ LONGEST_APPEND = 16
 """The most events that one append writes for a turn: what closes it is followed by its account within so many."""
 
 _RUNNING = 2**62
+_KNOWN_SETTINGS = 64
 _THIS_CAMPAIGN = campaign.c.campaign == bindparam("of")
 _THIS_NODE = and_(node.c.campaign == bindparam("of"), node.c.node == bindparam("at"))
 _THIS_TURN = and_(turn.c.campaign == bindparam("of"), turn.c.turn == bindparam("named"))
 
-_CAMPAIGN = select(campaign).where(_THIS_CAMPAIGN)
-_NODE = select(node).where(_THIS_NODE)
-_TURN = select(turn).where(_THIS_TURN)
-_TURN_OF_KEY = (
+_CAMPAIGN = Prepared(select(campaign).where(_THIS_CAMPAIGN))
+_NODE = Prepared(select(node).where(_THIS_NODE))
+_TURN = Prepared(select(turn).where(_THIS_TURN))
+_TURN_OF_KEY = Prepared(
     select(turn)
     .join(idempotency_key, and_(idempotency_key.c.campaign == turn.c.campaign, idempotency_key.c.turn == turn.c.turn))
     .where(idempotency_key.c.campaign == bindparam("of"), idempotency_key.c.key == bindparam("key"))
 )
-_OPEN_TURNS = select(turn).join(
-    campaign, and_(campaign.c.campaign == turn.c.campaign, campaign.c.open_turn == turn.c.turn)
+_OPEN_TURNS = Prepared(
+    select(turn).join(campaign, and_(campaign.c.campaign == turn.c.campaign, campaign.c.open_turn == turn.c.turn))
 )
-_TURN_EVENTS = (
+_TURN_EVENTS = Prepared(
     select(event)
     .where(
         event.c.position.between(bindparam("first"), bindparam("last")),
@@ -83,12 +86,12 @@ _TURN_EVENTS = (
     )
     .order_by(event.c.position)
 )
-_PAYLOAD = select(event.c.payload).where(event.c.position == bindparam("at"))
+_PAYLOAD = Prepared(select(event.c.payload).where(event.c.position == bindparam("at")))
 
 
 def load(connection: Connection, command: CampaignCommand) -> CampaignFacts:  # noqa: C901, PLR0912  # only dispatches
     """The facts that the command is decided on. A campaign that was never started has facts without settings."""
-    row = connection.execute(_CAMPAIGN, {"of": command.campaign}).mappings().one_or_none()
+    row = _CAMPAIGN.row(connection, {"of": command.campaign})
     if row is None:
         return CampaignFacts(command.campaign)
     facts = _campaign_facts(row)
@@ -130,42 +133,46 @@ def load(connection: Connection, command: CampaignCommand) -> CampaignFacts:  # 
 
 def load_campaign(connection: Connection, name: str) -> CampaignFacts | None:
     """The facts of a campaign without nodes and turns, None when there is none."""
-    row = connection.execute(_CAMPAIGN, {"of": name}).mappings().one_or_none()
+    row = _CAMPAIGN.row(connection, {"of": name})
     return None if row is None else _campaign_facts(row)
 
 
 def load_node(connection: Connection, name: str, at: int) -> NodeFacts | None:
     """One node, without what the player said there."""
-    row = connection.execute(_NODE, {"of": name, "at": at}).mappings().one_or_none()
+    row = _NODE.row(connection, {"of": name, "at": at})
     return None if row is None else _node_facts(row, "")
 
 
 def load_turn(connection: Connection, name: str, named: str) -> TurnFacts | None:
     """One turn."""
-    row = connection.execute(_TURN, {"of": name, "named": named}).mappings().one_or_none()
+    row = _TURN.row(connection, {"of": name, "named": named})
     return None if row is None else _turn_facts(row)
 
 
 def load_open_turns(connection: Connection) -> list[tuple[str, TurnFacts]]:
     """The running turns of all campaigns."""
-    rows = connection.execute(_OPEN_TURNS).mappings()
-    return [(row["campaign"], _turn_facts(row)) for row in rows]
+    return [(row["campaign"], _turn_facts(row)) for row in _OPEN_TURNS.rows(connection, {})]
 
 
-def load_turn_span(connection: Connection, name: str, named: str) -> list[RowMapping] | None:
+def load_turn_span(connection: Connection, name: str, named: str) -> list[Row] | None:
     """The rows of every event of a turn, in order; None when there is no such turn."""
-    span = connection.execute(_TURN, {"of": name, "named": named}).mappings().one_or_none()
+    span = _TURN.row(connection, {"of": name, "named": named})
     if span is None:
         return None
     last = _RUNNING if span["closed_at"] is None else span["closed_at"] + LONGEST_APPEND
     bounds = {"of": name, "named": named, "first": span["opened_at"], "last": last}
-    return list(connection.execute(_TURN_EVENTS, bounds).mappings())
+    return _TURN_EVENTS.rows(connection, bounds)
 
 
-def _campaign_facts(row: RowMapping) -> CampaignFacts:
+@lru_cache(maxsize=_KNOWN_SETTINGS)
+def _settings(stored: str) -> CampaignSettings:
+    return CampaignSettings.model_validate_json(stored)
+
+
+def _campaign_facts(row: Row) -> CampaignFacts:
     return CampaignFacts(
         campaign=row["campaign"],
-        settings=CampaignSettings.model_validate_json(row["settings"]),
+        settings=_settings(row["settings"]),
         head=row["head"],
         tip=row["tip"],
         last_node=row["last_node"],
@@ -175,13 +182,12 @@ def _campaign_facts(row: RowMapping) -> CampaignFacts:
 
 
 def _for_opening(connection: Connection, facts: CampaignFacts, key: str | None) -> CampaignFacts:
-    """With the head, its parent, and the turn that the idempotency key was used for."""
-    head = _read_node(connection, facts.campaign, facts.head)
+    """With the head and its words, its parent without, and the turn that the idempotency key was used for."""
+    head = _read_head(connection, facts.campaign, facts.head)
     nodes = {head.node: head}
     if head.parent is not None:
         nodes[head.parent] = _read_node(connection, facts.campaign, head.parent)
-    keyed = {} if key is None else {"of": facts.campaign, "key": key}
-    row = connection.execute(_TURN_OF_KEY, keyed).mappings().one_or_none() if keyed else None
+    row = None if key is None else _TURN_OF_KEY.row(connection, {"of": facts.campaign, "key": key})
     turns = {} if row is None else {row["turn"]: _turn_facts(row)}
     keys = {str(key): name for name in turns}
     return CampaignFacts(**{**vars(facts), "nodes": nodes, "turns": turns, "keys": keys})
@@ -263,16 +269,20 @@ def _for_naming(connection: Connection, facts: CampaignFacts, name: str) -> Camp
 
 
 def _read_node(connection: Connection, name: str, at: int) -> NodeFacts:
-    row = connection.execute(_NODE, {"of": name, "at": at}).mappings().one()
+    return _node_facts(_NODE.one(connection, {"of": name, "at": at}), "")
+
+
+def _read_head(connection: Connection, name: str, at: int) -> NodeFacts:
+    row = _NODE.one(connection, {"of": name, "at": at})
     said = _said(connection, row["text_at"]) if row["kind"] in ("do", "say", "story") else ""
     return _node_facts(row, said)
 
 
 def _said(connection: Connection, position: int) -> str:
-    return str(orjson.loads(connection.execute(_PAYLOAD, {"at": position}).scalar_one())["text"])
+    return str(orjson.loads(_PAYLOAD.value(connection, {"at": position}))["text"])
 
 
-def _node_facts(row: RowMapping, said: str) -> NodeFacts:
+def _node_facts(row: Row, said: str) -> NodeFacts:
     return NodeFacts(
         node=row["node"],
         parent=row["parent"],
@@ -285,7 +295,7 @@ def _node_facts(row: RowMapping, said: str) -> NodeFacts:
     )
 
 
-def _turn_facts(row: RowMapping) -> TurnFacts:
+def _turn_facts(row: Row) -> TurnFacts:
     return TurnFacts(
         turn=row["turn"],
         operation=row["operation"],
@@ -298,30 +308,35 @@ def _turn_facts(row: RowMapping) -> TurnFacts:
         player_node=row["player_node"],
         narration=row["narration"],
         prompt_sent=row["prompt_at"] is not None,
-        cancel_requested=row["cancel_requested"],
+        cancel_requested=bool(row["cancel_requested"]),
         ended=row["ended"],
     )
 
 
-_NEW_CAMPAIGN = insert(campaign)
-_NEW_NODE = insert(node)
-_NEW_BRANCH = insert(branch)
-_NEW_TURN = insert(turn)
-_NEW_KEY = insert(idempotency_key)
-_NEW_SETTING = insert(setting)
-_ONE_CHILD_MORE = update(node).where(_THIS_NODE).values(children=node.c.children + 1)
-_FORGET_KEY = delete(idempotency_key).where(
-    idempotency_key.c.campaign == bindparam("of"), idempotency_key.c.key == bindparam("named")
+_NEW_CAMPAIGN = inserting(campaign, without=("open_turn", "last_prompt"))
+_NEW_NODE = inserting(node)
+_NEW_BRANCH = inserting(branch, without=("name", "folded"))
+_NEW_TURN = inserting(
+    turn,
+    without=("player_node", "narration", "prompt_at", "floor_depth", "history_budget", "ended", "closed_at"),
 )
-_FORGET_SETTING = delete(setting).where(setting.c.name == bindparam("named"))
+_NEW_KEY = inserting(idempotency_key)
+_NEW_SETTING = inserting(setting)
+_ONE_CHILD_MORE = Prepared(update(node).where(_THIS_NODE).values(children=node.c.children + 1))
+_FORGET_KEY = Prepared(
+    delete(idempotency_key).where(
+        idempotency_key.c.campaign == bindparam("of"), idempotency_key.c.key == bindparam("named")
+    )
+)
+_FORGET_SETTING = Prepared(delete(setting).where(setting.c.name == bindparam("named")))
 
 
-_SETTINGS = (
+_SETTINGS = Prepared(
     update(campaign)
     .where(_THIS_CAMPAIGN)
     .values(settings=bindparam("to_settings"), revised_at=bindparam("to_revised_at"))
 )
-_GROW = (
+_GROW = Prepared(
     update(campaign)
     .where(_THIS_CAMPAIGN)
     .values(
@@ -333,24 +348,26 @@ _GROW = (
         ),
     )
 )
-_MOVE = update(campaign).where(_THIS_CAMPAIGN).values(head=bindparam("to_head"), tip=bindparam("to_tip"))
-_OPEN = update(campaign).where(_THIS_CAMPAIGN).values(open_turn=bindparam("to_turn"))
-_CLOSE = update(campaign).where(_THIS_CAMPAIGN, campaign.c.open_turn == bindparam("ended_turn")).values(open_turn=None)
-_PROMPT = update(campaign).where(_THIS_CAMPAIGN).values(last_prompt=bindparam("to_prompt"))
-_TEXT = update(node).where(_THIS_NODE).values(text_at=bindparam("to_position"))
-_LEAF = (
+_MOVE = Prepared(update(campaign).where(_THIS_CAMPAIGN).values(head=bindparam("to_head"), tip=bindparam("to_tip")))
+_OPEN = Prepared(update(campaign).where(_THIS_CAMPAIGN).values(open_turn=bindparam("to_turn")))
+_CLOSE = Prepared(
+    update(campaign).where(_THIS_CAMPAIGN, campaign.c.open_turn == bindparam("ended_turn")).values(open_turn=None)
+)
+_PROMPT = Prepared(update(campaign).where(_THIS_CAMPAIGN).values(last_prompt=bindparam("to_prompt")))
+_TEXT = Prepared(update(node).where(_THIS_NODE).values(text_at=bindparam("to_position")))
+_LEAF = Prepared(
     update(branch)
     .where(branch.c.campaign == bindparam("of"), branch.c.branch == bindparam("in_branch"))
     .values(leaf=bindparam("to_leaf"), leaf_depth=bindparam("to_depth"), headed_at=bindparam("to_headed"))
 )
-_TURN_PLAYER = update(turn).where(_THIS_TURN).values(player_node=bindparam("to_node"))
-_TURN_PROMPT = (
+_TURN_PLAYER = Prepared(update(turn).where(_THIS_TURN).values(player_node=bindparam("to_node")))
+_TURN_PROMPT = Prepared(
     update(turn)
     .where(_THIS_TURN)
     .values(prompt_at=bindparam("to_prompt"), floor_depth=bindparam("to_floor"), history_budget=bindparam("to_budget"))
 )
-_TURN_CANCEL = update(turn).where(_THIS_TURN).values(cancel_requested=True)
-_TURN_END = (
+_TURN_CANCEL = Prepared(update(turn).where(_THIS_TURN).values(cancel_requested=True))
+_TURN_END = Prepared(
     update(turn)
     .where(_THIS_TURN)
     .values(ended=bindparam("to_end"), closed_at=bindparam("to_position"), narration=bindparam("to_node"))
@@ -384,24 +401,24 @@ def _fold_story(  # noqa: C901, PLR0912  # only dispatches
             _fold_opening(connection, recorded, happened)
         case PlayerActed():
             _add_node(connection, recorded, happened, happened.kind)
-            connection.execute(_MOVE, of | {"to_head": happened.node, "to_tip": happened.node})
-            connection.execute(_TURN_PLAYER, of | {"named": happened.turn, "to_node": happened.node})
+            _MOVE.run(connection, of | {"to_head": happened.node, "to_tip": happened.node})
+            _TURN_PLAYER.run(connection, of | {"named": happened.turn, "to_node": happened.node})
         case NarrationAccepted():
             _fold_narration(connection, recorded, happened)
         case PromptSent():
             _fold_prompt(connection, recorded, happened)
         case NodeRevised():
             _add_node(connection, recorded, happened, happened.kind)
-            connection.execute(_MOVE, of | {"to_head": happened.node, "to_tip": happened.node})
+            _MOVE.run(connection, of | {"to_head": happened.node, "to_tip": happened.node})
         case TextCorrected():
-            connection.execute(_TEXT, of | {"at": happened.node, "to_position": recorded.position})
+            _TEXT.run(connection, of | {"at": happened.node, "to_position": recorded.position})
         case HeadMoved():
-            connection.execute(_MOVE, of | {"to_head": happened.to_node, "to_tip": happened.tip})
+            _MOVE.run(connection, of | {"to_head": happened.to_node, "to_tip": happened.tip})
             places.fold_move(connection, recorded, happened)
         case SavePointSet() | SavePointRemoved() | BranchNamed():
             places.fold_name(connection, recorded, happened)
         case CancelRequested():
-            connection.execute(_TURN_CANCEL, of | {"named": happened.turn})
+            _TURN_CANCEL.run(connection, of | {"named": happened.turn})
         case TurnFailed():
             _end_turn(connection, recorded, happened.turn, happened.stage, None)
         case ReplyAccounted():
@@ -412,8 +429,8 @@ def _fold_story(  # noqa: C901, PLR0912  # only dispatches
 
 def _fold_settings(connection: Connection, position: int, happened: SettingsChanged) -> None:
     for name, value in happened.changes.items():
-        connection.execute(_FORGET_SETTING, {"named": name})
-        connection.execute(_NEW_SETTING, {"name": name, "value": orjson.dumps(value).decode(), "position": position})
+        _FORGET_SETTING.run(connection, {"named": name})
+        _NEW_SETTING.run(connection, {"name": name, "value": orjson.dumps(value).decode(), "position": position})
 
 
 def drop_campaign(connection: Connection, name: str) -> None:
@@ -434,19 +451,19 @@ def _fold_start(connection: Connection, recorded: Recorded, happened: CampaignSt
         "last_node": OPENING,
         "last_branch": 1,
     }
-    connection.execute(_NEW_CAMPAIGN, row)
+    _NEW_CAMPAIGN.run(connection, row)
     first = {"branch": 1, "parent_branch": None, "fork_depth": 0}
     leaf = {"leaf": OPENING, "leaf_depth": 1, "headed_at": recorded.position}
-    connection.execute(_NEW_BRANCH, {"campaign": recorded.stream, **first, **leaf})
+    _NEW_BRANCH.run(connection, {"campaign": recorded.stream, **first, **leaf})
     opening = {"node": OPENING, "parent": None, "kind": "opening", "branch": 1, "depth": 1, "turn": None}
-    connection.execute(_NEW_NODE, opening | {"campaign": recorded.stream, "children": 0, "text_at": recorded.position})
+    _NEW_NODE.run(connection, opening | {"campaign": recorded.stream, "children": 0, "text_at": recorded.position})
 
 
 def _fold_revision(connection: Connection, recorded: Recorded, happened: CampaignRevised) -> None:
-    row = connection.execute(_CAMPAIGN, {"of": recorded.stream}).mappings().one()
-    settings = happened.changes.applied_to(CampaignSettings.model_validate_json(row["settings"]))
-    connection.execute(
-        _SETTINGS,
+    row = _CAMPAIGN.one(connection, {"of": recorded.stream})
+    settings = happened.changes.applied_to(_settings(row["settings"]))
+    _SETTINGS.run(
+        connection,
         {"of": recorded.stream, "to_settings": settings.model_dump_json(), "to_revised_at": recorded.at},
     )
 
@@ -465,26 +482,24 @@ def _fold_opening(connection: Connection, recorded: Recorded, happened: TurnOpen
         "cancel_requested": False,
         "opened_at": recorded.position,
     }
-    connection.execute(_NEW_TURN, row)
-    connection.execute(_OPEN, {"of": recorded.stream, "to_turn": happened.turn})
+    _NEW_TURN.run(connection, row)
+    _OPEN.run(connection, {"of": recorded.stream, "to_turn": happened.turn})
     if happened.idempotency_key is not None:
-        connection.execute(_FORGET_KEY, {"of": recorded.stream, "named": happened.idempotency_key})
-        connection.execute(
-            _NEW_KEY, {"campaign": recorded.stream, "key": happened.idempotency_key, "turn": happened.turn}
-        )
+        _FORGET_KEY.run(connection, {"of": recorded.stream, "named": happened.idempotency_key})
+        _NEW_KEY.run(connection, {"campaign": recorded.stream, "key": happened.idempotency_key, "turn": happened.turn})
 
 
 def _fold_narration(connection: Connection, recorded: Recorded, happened: NarrationAccepted) -> None:
     _add_node(connection, recorded, happened, "narration")
     if not happened.late:
-        connection.execute(_MOVE, {"of": recorded.stream, "to_head": happened.node, "to_tip": happened.node})
+        _MOVE.run(connection, {"of": recorded.stream, "to_head": happened.node, "to_tip": happened.node})
     _end_turn(connection, recorded, happened.turn, "accepted", happened.node)
 
 
 def _fold_prompt(connection: Connection, recorded: Recorded, happened: PromptSent) -> None:
     floor = happened.history.floor_depth or 1
-    connection.execute(
-        _TURN_PROMPT,
+    _TURN_PROMPT.run(
+        connection,
         {
             "of": recorded.stream,
             "named": happened.turn,
@@ -493,21 +508,21 @@ def _fold_prompt(connection: Connection, recorded: Recorded, happened: PromptSen
             "to_budget": happened.history.budget,
         },
     )
-    connection.execute(_PROMPT, {"of": recorded.stream, "to_prompt": recorded.position})
+    _PROMPT.run(connection, {"of": recorded.stream, "to_prompt": recorded.position})
 
 
 def _end_turn(connection: Connection, recorded: Recorded, named: str, end: str, narration: int | None) -> None:
     of = {"of": recorded.stream}
     ending = {"named": named, "to_end": end, "to_position": recorded.position, "to_node": narration}
-    connection.execute(_TURN_END, of | ending)
-    connection.execute(_CLOSE, of | {"ended_turn": named})
+    _TURN_END.run(connection, of | ending)
+    _CLOSE.run(connection, of | {"ended_turn": named})
 
 
 def _add_node(
     connection: Connection, recorded: Recorded, placed: PlayerActed | NarrationAccepted | NodeRevised, kind: str
 ) -> None:
     of = {"of": recorded.stream}
-    parent = connection.execute(_NODE, of | {"at": placed.parent}).mappings().one()
+    parent = _NODE.one(connection, of | {"at": placed.parent})
     row = {
         "campaign": recorded.stream,
         "node": placed.node,
@@ -519,15 +534,15 @@ def _add_node(
         "children": 0,
         "text_at": recorded.position,
     }
-    connection.execute(_NEW_NODE, row)
-    connection.execute(_ONE_CHILD_MORE, of | {"at": placed.parent})
+    _NEW_NODE.run(connection, row)
+    _ONE_CHILD_MORE.run(connection, of | {"at": placed.parent})
     late = isinstance(placed, NarrationAccepted) and placed.late
     headed = 0 if late else recorded.position
     if parent["branch"] == placed.branch:
         end = {"to_leaf": placed.node, "to_depth": placed.depth, "to_headed": headed}
-        connection.execute(_LEAF, of | {"in_branch": placed.branch, **end})
+        _LEAF.run(connection, of | {"in_branch": placed.branch, **end})
     else:
         fork = {"branch": placed.branch, "parent_branch": parent["branch"], "fork_depth": parent["depth"]}
         end = {"leaf": placed.node, "leaf_depth": placed.depth, "headed_at": headed}
-        connection.execute(_NEW_BRANCH, {"campaign": recorded.stream, **fork, **end})
-    connection.execute(_GROW, of | {"new_node": placed.node, "new_branch": placed.branch})
+        _NEW_BRANCH.run(connection, {"campaign": recorded.stream, **fork, **end})
+    _GROW.run(connection, of | {"new_node": placed.node, "new_branch": placed.branch})

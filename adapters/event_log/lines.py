@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 import orjson
 from sqlalchemy import Connection, and_, bindparam, literal, select
 
+from adapters.event_log.prepared import Prepared
 from adapters.event_log.tables import branch, event, node, turn
 from domain.campaign.facts import NodeFacts
 from domain.extraction.extraction import Removal, prose_of
@@ -17,16 +18,18 @@ _ROOT = select(branch.c.branch, branch.c.parent_branch, branch.c.fork_depth).whe
     branch.c.campaign == bindparam("of"), branch.c.branch == bindparam("start")
 )
 _ABOVE = _ROOT.cte("above", recursive=True)
-_LINEAGE = select(
-    _ABOVE.union_all(
-        select(branch.c.branch, branch.c.parent_branch, branch.c.fork_depth).where(
-            branch.c.campaign == bindparam("of"),
-            branch.c.branch == _ABOVE.c.parent_branch,
-            _ABOVE.c.fork_depth >= bindparam("down_to"),
+_LINEAGE = Prepared(
+    select(
+        _ABOVE.union_all(
+            select(branch.c.branch, branch.c.parent_branch, branch.c.fork_depth).where(
+                branch.c.campaign == bindparam("of"),
+                branch.c.branch == _ABOVE.c.parent_branch,
+                _ABOVE.c.fork_depth >= bindparam("down_to"),
+            )
         )
     )
 )
-_STRETCH = (
+_STRETCH = Prepared(
     select(node.c.node, node.c.depth, node.c.kind, event.c.payload)
     .join(event, event.c.position == node.c.text_at)
     .where(
@@ -38,12 +41,12 @@ _STRETCH = (
     .order_by(node.c.depth.desc())
     .limit(bindparam("most"))
 )
-_FLOOR = (
+_FLOOR = Prepared(
     select(node.c.parent, turn.c.floor_depth, turn.c.history_budget)
     .outerjoin(turn, and_(turn.c.campaign == node.c.campaign, turn.c.turn == node.c.turn))
     .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("at"))
 )
-_TAKES = (
+_TAKES = Prepared(
     select(node.c.node)
     .where(node.c.campaign == bindparam("of"), node.c.parent == bindparam("under"), node.c.kind == literal("narration"))
     .order_by(node.c.node)
@@ -52,11 +55,11 @@ _TAKES = (
 
 def segments(connection: Connection, campaign: str, end: NodeFacts, down_to: int) -> list[Segment]:
     """The line that ends at a node, newest segment first, cut at depth `down_to`."""
-    rows = connection.execute(_LINEAGE, {"of": campaign, "start": end.branch, "down_to": down_to})
+    rows = _LINEAGE.rows(connection, {"of": campaign, "start": end.branch, "down_to": down_to})
     found, last = [], end.depth
-    for row in sorted(rows, key=lambda row: -row.branch):
-        found.append(Segment(row.branch, max(row.fork_depth + 1, down_to), last))
-        last = row.fork_depth
+    for row in sorted(rows, key=lambda row: -row["branch"]):
+        found.append(Segment(row["branch"], max(row["fork_depth"] + 1, down_to), last))
+        last = row["fork_depth"]
     return [segment for segment in found if segment.first <= segment.last]
 
 
@@ -76,9 +79,9 @@ def _newest(
         if left <= 0 or last < segment.first:
             continue
         stretch = {"of": campaign, "in_branch": segment.branch, "first": segment.first, "last": last, "most": left}
-        for row in connection.execute(_STRETCH, stretch):
+        for row in _STRETCH.rows(connection, stretch):
             left -= 1
-            yield HistoryNode(row.node, row.depth, row.kind, text_in(row.payload))
+            yield HistoryNode(row["node"], row["depth"], row["kind"], text_in(row["payload"]))
 
 
 def text_in(payload: bytes) -> str:
@@ -93,16 +96,16 @@ def takes(connection: Connection, campaign: str, at: NodeFacts) -> list[int]:
     """The narrations with the node's parent; for what is no narration, the node itself."""
     if at.kind != "narration":
         return [at.node]
-    return list(connection.execute(_TAKES, {"of": campaign, "under": at.parent}).scalars())
+    return [row["node"] for row in _TAKES.rows(connection, {"of": campaign, "under": at.parent})]
 
 
 def floor_near(connection: Connection, campaign: str, at: int | None) -> Floor | None:
     """The floor of the newest prompt record at the node or up to two above: its action, and the narration before."""
     for _ in range(3):
-        row = connection.execute(_FLOOR, {"of": campaign, "at": at}).one_or_none()
+        row = _FLOOR.row(connection, {"of": campaign, "at": at})
         if row is None:
             return None
-        if row.floor_depth is not None:
-            return Floor(row.floor_depth, row.history_budget)
-        at = row.parent
+        if row["floor_depth"] is not None:
+            return Floor(row["floor_depth"], row["history_budget"])
+        at = row["parent"]
     return None

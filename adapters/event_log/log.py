@@ -12,6 +12,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, 
 
 from adapters.event_log import chain, decision_tables, history, lines, places, tables
 from adapters.event_log.failures import explained
+from adapters.event_log.prepared import Prepared, Row, inserting
 from adapters.event_log.recorder import SqlRecorder, StampedEvent
 from adapters.event_log.sqlite import reading_engine, writing_engine
 from adapters.event_log.tables import LOG_FORMAT, campaign, event, setting, stream_head
@@ -39,20 +40,25 @@ ACTORS = {
 }
 """Who makes an event happen, by topic; the player where none is named."""
 
-_HEAD = select(stream_head.c.version, stream_head.c.chain).where(stream_head.c.stream == bindparam("of"))
-_NEW_HEAD = insert(stream_head)
-_MOVE_HEAD = (
+_HEAD = Prepared(select(stream_head.c.version, stream_head.c.chain).where(stream_head.c.stream == bindparam("of")))
+_NEW_HEAD = inserting(stream_head)
+_MOVE_HEAD = Prepared(
     update(stream_head)
     .where(stream_head.c.stream == bindparam("of"))
     .values(version=bindparam("to_version"), chain=bindparam("to_chain"))
 )
-_LAST_PROMPT = (
+_LAST_PROMPT = Prepared(
     select(event)
     .join(campaign, campaign.c.last_prompt == event.c.position)
     .where(campaign.c.campaign == bindparam("of"))
 )
-_TIMES = select(campaign.c.created_at, campaign.c.revised_at).where(campaign.c.campaign == bindparam("of"))
-_MAX = select(func.max(event.c.position))
+_TIMES = Prepared(select(campaign.c.created_at, campaign.c.revised_at).where(campaign.c.campaign == bindparam("of")))
+_SETTINGS = Prepared(select(setting))
+_MAX = Prepared(select(func.max(event.c.position)))
+# By version, which the index has in order. The largest position would be looked for among all of the stream's.
+_END_OF_STREAM = Prepared(
+    select(event.c.position).where(event.c.stream == bindparam("of")).order_by(event.c.version.desc()).limit(1)
+)
 
 
 class SqlEventLog:
@@ -147,11 +153,11 @@ class SqlEventLog:
             facts = decision_tables.load_campaign(connection, campaign)
             if facts is None or facts.settings is None:
                 raise UnknownCampaign(campaign)
-            head = connection.execute(_HEAD, {"of": campaign}).one()
+            head = _HEAD.one(connection, {"of": campaign})
             connection.execute(delete(event).where(event.c.stream == campaign))
             connection.execute(delete(stream_head).where(stream_head.c.stream == campaign))
             stone = CampaignDeleted(
-                campaign=campaign, title=facts.settings.title, events=head.version, head=head.chain.hex()
+                campaign=campaign, title=facts.settings.title, events=head["version"], head=head["chain"].hex()
             )
             return Execution(self._append(connection, INSTALLATION_STREAM, [stone]), facts)
 
@@ -184,8 +190,8 @@ class SqlEventLog:
         events = list(events)
         if not events:
             return ()
-        head = connection.execute(_HEAD, {"of": stream}).one_or_none()
-        version, previous = (head.version, head.chain) if head else (0, chain.BEGINNING)
+        head = _HEAD.row(connection, {"of": stream})
+        version, previous = (head["version"], head["chain"]) if head else (0, chain.BEGINNING)
         at = timestamp(self._clock)
         stamped = []
         for number, happened in enumerate(events, start=version + 1):
@@ -194,9 +200,9 @@ class SqlEventLog:
         positions = self.recorder.insert_into(connection, stamped)
         ending = {"to_version": stamped[-1].originator_version, "to_chain": previous}
         if head:
-            connection.execute(_MOVE_HEAD, {"of": stream, **ending})
+            _MOVE_HEAD.run(connection, {"of": stream, **ending})
         else:
-            connection.execute(_NEW_HEAD, {"stream": stream, "version": ending["to_version"], "chain": previous})
+            _NEW_HEAD.run(connection, {"stream": stream, "version": ending["to_version"], "chain": previous})
         recorded = tuple(
             _as_recorded(stored, position, happened)
             for stored, position, happened in zip(stamped, positions, events, strict=True)
@@ -244,9 +250,9 @@ class SqlEventLog:
         return self._read(self._settings)
 
     def _settings(self, connection: Connection) -> StoredSettings:
-        rows = connection.execute(select(setting)).all()
-        values = {row.name: orjson.loads(row.value) for row in rows if row.name in Settings.model_fields}
-        return StoredSettings(Settings.model_validate(values), {row.name: row.position for row in rows})
+        rows = _SETTINGS.rows(connection, {})
+        values = {row["name"]: orjson.loads(row["value"]) for row in rows if row["name"] in Settings.model_fields}
+        return StoredSettings(Settings.model_validate(values), {row["name"]: row["position"] for row in rows})
 
     def campaign(self, campaign: str) -> CampaignFacts:  # see EventLog
         return self._read(lambda connection: _known(decision_tables.load_campaign(connection, campaign), campaign))
@@ -255,10 +261,10 @@ class SqlEventLog:
         """See EventLog."""
 
         def times(connection: Connection) -> tuple[str, str]:
-            row = connection.execute(_TIMES, {"of": campaign}).one_or_none()
+            row = _TIMES.row(connection, {"of": campaign})
             if row is None:
                 raise UnknownCampaign(campaign)
-            return row.created_at, row.revised_at
+            return row["created_at"], row["revised_at"]
 
         return self._read(times)
 
@@ -351,7 +357,7 @@ class SqlEventLog:
         """See EventLog."""
 
         def newest(connection: Connection) -> Recorded | None:
-            row = connection.execute(_LAST_PROMPT, {"of": campaign}).mappings().one_or_none()
+            row = _LAST_PROMPT.row(connection, {"of": campaign})
             return None if row is None else self._recorded(row)
 
         return self._read(newest)
@@ -379,18 +385,18 @@ class SqlEventLog:
 
     def max_position(self, stream: str | None = None) -> int:
         """See EventLog."""
-        query = _MAX if stream is None else _MAX.where(event.c.stream == stream)
-        return self._read(lambda connection: connection.execute(query).scalar() or 0)
+        query = _MAX if stream is None else _END_OF_STREAM
+        return self._read(lambda connection: query.value(connection, {"of": stream}) or 0)
 
     def verify(self, stream: str | None = None) -> Verification:
         """See EventLog."""
         return self._read(lambda connection: verify(connection, self._events, stream))
 
     def _read(self, work: Callable[[Connection], _Result]) -> _Result:
-        with explained(self._where), self._reads.connect() as connection:
+        with explained(self._where), self._reads.begin() as connection:
             return work(connection)
 
-    def _recorded(self, row: RowMapping) -> Recorded:
+    def _recorded(self, row: Row | RowMapping) -> Recorded:
         happened = self._events.decode(
             row["topic"], row["schema_version"], row["payload"], stream=row["stream"], version=row["version"]
         )

@@ -18,9 +18,9 @@ from eventsourcing.persistence import (
     StoredEvent,
     Subscription,
 )
-from sqlalchemy import Connection, Engine, Select, func, insert, select
-from sqlalchemy.exc import IntegrityError as UniquenessError
+from sqlalchemy import Connection, Engine, Select, func, select
 
+from adapters.event_log.prepared import Prepared, inserting
 from adapters.event_log.tables import event
 
 POLL_SECONDS = 0.5
@@ -40,10 +40,10 @@ class StampedEvent(StoredEvent):
     chain: bytes = b""
 
 
-_INSERT = insert(event)
+_INSERT = inserting(event, without=("position",))
 _STORED = select(event.c.stream, event.c.version, event.c.topic, event.c.payload)
 _NOTIFIED = select(event.c.position, event.c.stream, event.c.version, event.c.topic, event.c.payload)
-_LAST = select(func.max(event.c.position))
+_LAST = Prepared(select(func.max(event.c.position)))
 
 
 class SqlRecorder(ApplicationRecorder):
@@ -69,10 +69,10 @@ class SqlRecorder(ApplicationRecorder):
         if not stored_events:
             return []
         try:
-            connection.execute(_INSERT, [_row(stored) for stored in stored_events])
-        except UniquenessError as error:
-            raise IntegrityError(str(error.orig)) from error
-        last = connection.execute(_LAST).scalar_one()
+            _INSERT.run_all(connection, [_row(stored) for stored in stored_events])
+        except connection.dialect.loaded_dbapi.IntegrityError as error:
+            raise IntegrityError(str(error)) from error
+        last = _LAST.value(connection, {})
         return list(range(last - len(stored_events) + 1, last + 1))
 
     def select_events(
@@ -112,7 +112,7 @@ class SqlRecorder(ApplicationRecorder):
     def max_notification_id(self) -> int | None:
         """The newest position, None in an empty log."""
         with self._reads.connect() as connection:
-            position: int | None = connection.execute(_LAST).scalar()
+            position: int | None = _LAST.value(connection, {})
             return position
 
     def subscribe(self, gt: int | None = None, topics: Sequence[str] = ()) -> "LogSubscription":

@@ -42,4 +42,4 @@ def _prepare(engine: Engine, pragmas: tuple[str, ...], *, begin: str) -> None:
 
     @event.listens_for(engine, "begin")
     def _(connection: Connection) -> None:
-        connection.exec_driver_sql(begin)
+        connection.connection.cursor().execute(begin)

@@ -7,8 +7,10 @@ anew; against that, the head hash can be noted elsewhere and compared.
 import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from types import NoneType
 
-from sqlalchemy import Connection, Row, RowMapping, func, select, text
+from sqlalchemy import Connection, Row, RowMapping, func, select, text, type_coerce
+from sqlalchemy.types import NullType
 
 from adapters.event_log import chain
 from adapters.event_log.tables import event, stream_head
@@ -18,6 +20,13 @@ from domain.event import DomainEvent, EventCatalogue, canonical_json
 from domain.log import FirstBad, Verification
 from domain.prompt.events import PromptSent
 from domain.prompt.stored_body import rebuild
+
+# SQLite keeps any kind of value in any column, and a careless edit leaves text where bytes were: it is read as it is.
+_AS_STORED = select(*[type_coerce(column, NullType()).label(column.name) for column in event.c])
+_KINDS = {
+    column.name: (column.type.python_type, NoneType) if column.nullable else (column.type.python_type,)
+    for column in event.c
+}
 
 
 @dataclass
@@ -34,18 +43,21 @@ class _Walk:
 def verify(connection: Connection, events: EventCatalogue, stream: str | None = None) -> Verification:
     """Checks every event of one stream, or of all, in order of position, and then the ends."""
     walk = _Walk(events)
-    query = select(event).order_by(event.c.position)
+    query = _AS_STORED.order_by(event.c.position)
     query = query.where(event.c.stream == stream) if stream is not None else query
     for row in connection.execution_options(yield_per=500).execute(query).mappings():
         why = _misfit(walk, row)
         if why is not None:
-            bad = FirstBad(row["stream"], row["version"], row["position"], why)
+            bad = FirstBad(str(row["stream"]), row["version"], row["position"], why)
             return Verification(walk.count, _head(walk, stream), bad)
     return Verification(walk.count, _head(walk, stream), _missing(connection, walk, stream))
 
 
 def _misfit(walk: _Walk, row: RowMapping) -> str | None:
     version, previous = walk.ends.get(row["stream"], (0, chain.BEGINNING))
+    strange = next((name for name, kinds in _KINDS.items() if not isinstance(row[name], kinds)), None)
+    if strange is not None:
+        return f"its {strange} is not the kind of value that was recorded"
     if row["version"] != version + 1:
         return f"event {version + 1} of the stream should stand here"
     if chain.payload_hash(row["payload"]) != row["payload_hash"]:
@@ -74,7 +86,9 @@ def _link(previous: bytes, row: RowMapping) -> bytes:
 
 def _unreadable(walk: _Walk, row: RowMapping) -> str | None:
     try:
-        happened = walk.events.decode(row["topic"], row["schema_version"], row["payload"])
+        happened = walk.events.decode(
+            row["topic"], row["schema_version"], row["payload"], stream=row["stream"], version=row["version"]
+        )
     except StoreFailure as error:
         return error.message
     return _follow(walk, row["stream"], happened)
@@ -109,23 +123,25 @@ def _wrong_end(name: str, found: tuple[int, bytes], head: Row[tuple[str, int, by
     version, link = found
     if head is None:
         return FirstBad(name, version, None, "the stream is not among those whose ends are known")
-    if head.version > version:
+    if (head.version, head.chain) == (version, link):
+        return None
+    if isinstance(head.version, int) and head.version > version:
         return FirstBad(
             name, version + 1, None, f"the stream should go on to event {head.version}: its end was removed"
         )
-    if (head.version, head.chain) != (version, link):
-        return FirstBad(name, version, None, "the end of the stream is not the one that was recorded")
-    return None
+    return FirstBad(name, version, None, "the end of the stream is not the one that was recorded")
 
 
 def _wrong_count(connection: Connection, walk: _Walk) -> FirstBad | None:
     if connection.dialect.name != "sqlite":
         return None  # elsewhere a sequence may skip numbers
     given = connection.execute(text("SELECT seq FROM sqlite_sequence WHERE name = 'event'")).scalar() or 0
-    if given == walk.count + walk.deleted:
-        return None
     newest = connection.execute(select(func.max(event.c.position))).scalar() or 0
+    if newest > given:
+        return FirstBad("", 0, newest, f"an event stands at position {newest}, and only {given} were ever given")
     gone = given - walk.count - walk.deleted
+    if gone == 0:
+        return None
     why = f"{given} positions were given, and {gone} of their events are gone without a tombstone"
     return FirstBad("", 0, given if newest < given else None, why)
 

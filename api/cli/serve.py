@@ -10,8 +10,8 @@ from ipaddress import ip_address
 
 import typer
 import uvicorn
-from adapters.small_narrator import SmallNarrator
 
+from adapters.small_narrator import SmallNarrator
 from api.cli.logging import configure
 from api.config import Config
 from api.http.app import create_app

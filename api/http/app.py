@@ -1,11 +1,13 @@
-"""The application: routes, guard, problems."""
-
-from fastapi import FastAPI
+"""The application: routes, and the layers that every request goes through."""
 
 from api.config import Config
 from api.http import docs, problems
+from api.http.bounded_body import BoundedBody
 from api.http.guard import Guard
+from api.http.last_resort import LastResort
+from api.http.openapi import DescribedAPI, operation_id
 from api.http.routes import campaigns, installation, log, story, turns
+from api.http.security_headers import SecurityHeaders
 from api.wiring import VERSION, Fabula
 
 _DESCRIPTION = """\
@@ -25,19 +27,31 @@ _TAGS = [
 ]
 
 
-def create_app(config: Config, fabula: Fabula | None = None) -> FastAPI:
+def create_app(config: Config, fabula: Fabula | None = None) -> DescribedAPI:
     """The app over a running Fabula; without one it can only describe itself."""
-    app = FastAPI(
+    app = DescribedAPI(
         title="Fabula",
         version=VERSION,
         description=_DESCRIPTION,
         openapi_tags=_TAGS,
+        generate_unique_id_function=operation_id,
+        redirect_slashes=False,  # a path with another slash is another path, and there is nothing there
         docs_url=None,
         redoc_url=None,
     )
     app.state.fabula = fabula
+    app.token_needed = bool(config.token.get_secret_value())
     problems.install(app)
-    app.add_middleware(Guard, allowed_hosts=config.allowed_hosts.split(","), token=config.token.get_secret_value())
+    _add_layers(app, config)
     for module in (campaigns, turns, story, log, installation, docs):
         app.include_router(module.router)
     return app
+
+
+def _add_layers(app: DescribedAPI, config: Config) -> None:
+    """From the innermost to the outermost: the guard sees a request last, and an answer passes it first."""
+    allowed = (*config.allowed_hosts.split(","), config.host)
+    app.add_middleware(Guard, allowed_hosts=allowed, token=config.token.get_secret_value())
+    app.add_middleware(BoundedBody)
+    app.add_middleware(LastResort)
+    app.add_middleware(SecurityHeaders)

@@ -7,7 +7,7 @@ from typing import Any
 from fastapi import Request, Response
 from fastapi.routing import APIRoute
 
-from api.http.problems import not_json
+from api.http.refusals import NotDeclaredAsJson, NotJson
 from domain.text import without_lone_surrogates
 
 _COUNT = "fabula_replaced_surrogates"
@@ -17,11 +17,19 @@ class CleanRequest(Request):
     """A request whose body has been read, judged and cleaned."""
 
     async def body(self) -> bytes:
-        """The body, as JSON that any encoder can write. Raises `bad_request` for what is no JSON."""
+        """The body, as JSON that any encoder can write. Raises TooLarge, NotDeclaredAsJson, NotJson."""
         if not hasattr(self, "_clean"):
             raw = await super().body()
+            if raw:
+                self._check_declared()
             self._clean, self.scope[_COUNT] = _cleaned(raw) if raw else (raw, 0)
         return self._clean
+
+    def _check_declared(self) -> None:
+        declared = self.headers.get("content-type", "")
+        kind = declared.partition(";")[0].strip().lower()
+        if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+            raise NotDeclaredAsJson(declared)
 
 
 class CleanJSONRoute(APIRoute):
@@ -47,12 +55,12 @@ def replaced_surrogates(request: Request) -> int:
 def _cleaned(raw: bytes) -> tuple[bytes, int]:
     try:
         value = json.loads(raw.decode("utf-8"), parse_constant=_refuse_constant)
+        if b"\\u" not in raw:  # only an escape can spell a lone surrogate in UTF-8
+            return raw, 0
+        clean, count = _without_surrogates(value)
+        return (json.dumps(clean).encode(), count) if count else (raw, 0)
     except (ValueError, RecursionError) as error:
-        raise not_json() from error
-    if b"\\u" not in raw:
-        return raw, 0
-    clean, count = _without_surrogates(value)
-    return (json.dumps(clean).encode(), count) if count else (raw, 0)
+        raise NotJson from error
 
 
 def _refuse_constant(name: str) -> None:

@@ -7,7 +7,7 @@ from fastapi import Depends, Request
 from api.wiring import Fabula
 
 
-def _this_fabula(request: Request) -> Fabula:
+async def _this_fabula(request: Request) -> Fabula:
     fabula = request.app.state.fabula
     if not isinstance(fabula, Fabula):
         raise TypeError("the app has not been started")

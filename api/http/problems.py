@@ -8,9 +8,12 @@ import orjson
 from fastapi import FastAPI, Request, Response
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
+from starlette.routing import Match
 
-from api.http.shapes import ProblemShape
-from domain.errors import FabulaError, InternalError
+from api.http.refusals import MethodNotAllowed, NotJson, RequestInvalid, UnknownPath, Unreadable
+from domain.errors import FabulaError
+
+_METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -50,15 +53,6 @@ STATUS_OF: Mapping[str, int] = {
 """Every code there is, with its status."""
 
 
-class RequestProblem(FabulaError):
-    """A request that is refused before any use case sees it."""
-
-    def __init__(self, code: str, title: str, detail: str, **fields: object) -> None:
-        super().__init__(detail, **fields)
-        self.code = code  # type: ignore[misc]  # one class for the refusals of this layer
-        self.title = title  # type: ignore[misc]
-
-
 def problem_of(error: FabulaError) -> dict[str, Any]:
     """The problem as JSON values."""
     return {
@@ -72,40 +66,14 @@ def problem_of(error: FabulaError) -> dict[str, Any]:
 
 
 def problem_response(error: FabulaError, headers: Mapping[str, str] | None = None) -> Response:
-    """The problem as a response."""
+    """The problem as a response. `headers` are added to those that belong to its status."""
     problem = problem_of(error)
-    return Response(orjson.dumps(problem, default=str), problem["status"], headers, MEDIA_TYPE)
-
-
-def responses(*codes: str) -> dict[int | str, dict[str, Any]]:
-    """The OpenAPI responses of a route that answers with these codes, and with those that any route may."""
-    by_status: dict[int, list[str]] = {}
-    for code in (*codes, *_ANYWHERE):
-        by_status.setdefault(STATUS_OF[code], []).append(code)
-    return {
-        status: {
-            "model": ProblemShape,
-            "content": {MEDIA_TYPE: {"schema": {"$ref": "#/components/schemas/ProblemShape"}}},
-            "description": "`" + "` `".join(dict.fromkeys(named)) + "`",
-        }
-        for status, named in by_status.items()
-    }
-
-
-_ANYWHERE = (
-    "bad_request",
-    "host_not_allowed",
-    "token_required",
-    "origin_not_allowed",
-    "too_large",
-    "invalid",
-    "internal_error",
-    "store_unavailable",
-)
+    challenge = {"WWW-Authenticate": "Bearer"} if problem["status"] == HTTPStatus.UNAUTHORIZED else {}
+    return Response(orjson.dumps(problem, default=str), problem["status"], {**challenge, **(headers or {})}, MEDIA_TYPE)
 
 
 def install(app: FastAPI) -> None:
-    """Makes every error of the app a problem."""
+    """Makes every refusal of the app a problem. What breaks instead is for `api.http.last_resort`."""
 
     @app.exception_handler(FabulaError)
     async def _(_: Request, error: FabulaError) -> Response:
@@ -117,47 +85,37 @@ def install(app: FastAPI) -> None:
 
     @app.exception_handler(HTTPException)
     async def _(request: Request, error: HTTPException) -> Response:
-        return problem_response(_http(request, error), error.headers)
-
-    @app.exception_handler(Exception)
-    async def _(request: Request, error: Exception) -> Response:
-        return problem_response(InternalError(f"{type(error).__name__} in {request.method} {request.url.path}"))
+        problem = _http(request, error)
+        allowed = {"Allow": ", ".join(problem.allowed)} if isinstance(problem, MethodNotAllowed) else {}
+        return problem_response(problem, {**(error.headers or {}), **allowed})
 
 
 def _invalid(error: RequestValidationError) -> FabulaError:
     found = error.errors()
     if any(one["type"] == "json_invalid" for one in found):
-        return not_json()
-    problems = {".".join(map(str, one["loc"][1:])) or str(one["loc"][0]): str(one["msg"]) for one in found}
-    listed = "; ".join(f"{field}: {problem}" for field, problem in problems.items())
-    return RequestProblem(
-        "invalid",
-        "The input is not valid",
-        f"Nothing was changed. {listed}. /docs shows what is expected.",
-        fields=problems,
-    )
+        return NotJson()
+    return RequestInvalid({_place(one["loc"]): str(one["msg"]) for one in found})
 
 
-def not_json() -> FabulaError:
-    """The body is no JSON."""
-    return RequestProblem(
-        "bad_request",
-        "The body is not JSON",
-        'The body could not be read as JSON in UTF-8. Send an object such as {"kind": "continue"}.',
-    )
+def _place(loc: tuple[object, ...]) -> str:
+    """Where in the request: without the first part, which says whether it is the body, the query or the path."""
+    return ".".join(map(str, loc[1:])) or str(loc[0])
 
 
 def _http(request: Request, error: HTTPException) -> FabulaError:
-    where = f"{request.method} {request.url.path}"
+    method, path = request.method, request.url.path
     if error.status_code == HTTPStatus.NOT_FOUND:
-        return RequestProblem(
-            "unknown_path", "There is nothing here", f"{where} is no path of this API; /docs lists them."
-        )
+        return UnknownPath(method, path)
     if error.status_code == HTTPStatus.METHOD_NOT_ALLOWED:
-        allowed = (error.headers or {}).get("Allow", "another method")
-        return RequestProblem(
-            "method_not_allowed", "The method is not allowed", f"{where} is not possible; this path takes {allowed}."
-        )
-    return RequestProblem(
-        "bad_request", "The request cannot be read", f"{where}: {error.detail}. /docs shows what is expected."
-    )
+        return MethodNotAllowed(method, path, _methods_of(request))
+    return Unreadable(f"{method} {path}: {error.detail}")
+
+
+def _methods_of(request: Request) -> list[str]:
+    """What the path takes, over all of its routes; the framework names the methods of the first alone."""
+
+    def takes(method: str) -> bool:
+        scope = {**request.scope, "method": method}
+        return any(route.matches(scope)[0] is Match.FULL for route in request.app.routes)
+
+    return [method for method in _METHODS if takes(method)]

@@ -43,7 +43,11 @@ def turn_answer(log: EventLog, campaign: str, turn: str) -> dict[str, Any]:
 
     The position is the one that the turn led to; of a late reply, which moved nothing, the one that stands.
     """
-    events = log.turn_events(campaign, turn)
+    return answer_from(log, campaign, turn, log.turn_events(campaign, turn))
+
+
+def answer_from(log: EventLog, campaign: str, turn: str, events: Sequence[Recorded]) -> dict[str, Any]:
+    """As `turn_answer`, for one who has the events of the turn: its opening, and what ended it."""
     narration = _one(events, NarrationAccepted)
     if narration is None:
         raise ValueError(f"turn {turn} was not accepted")

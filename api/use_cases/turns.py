@@ -14,7 +14,8 @@ from typing import Any, TypeVar, cast
 
 import structlog
 
-from api.use_cases.answers import turn_answer
+from api.breakage import place_of
+from api.use_cases.answers import answer_from, turn_answer
 from api.use_cases.prompting import Bodies, Prepared, Prompter
 from api.use_cases.settings import InstallationSettings
 from api.use_cases.telling import Accepted, Delta, Done, Failed, Telling, told_before
@@ -38,7 +39,7 @@ from domain.errors import (
     TurnInProgress,
     TurnInterrupted,
 )
-from domain.event import canonical_json
+from domain.event import Recorded, canonical_json
 from domain.extraction.extraction import extract_plain
 from domain.installation import Settings
 from domain.log import EventLog, Execution
@@ -76,8 +77,9 @@ class _Reply:
 
 @dataclass
 class _Course:
-    """How far a turn has come: its stage, what was sent, what was said."""
+    """How far a turn has come: what opened it, its stage, what was sent, what was said."""
 
+    opening: tuple[Recorded, ...]
     stage: FailureStage = "prompt"
     prepared: Prepared | None = None
     reply: _Reply = field(default_factory=_Reply)
@@ -188,7 +190,7 @@ class Turns:
         telling = Telling(command.campaign, command.turn)
         self._cancelled[command.turn] = asyncio.Event()
         await telling.add(Accepted(command.turn, turn.parent if facts.nodes[turn.parent].is_player else None))
-        task = asyncio.create_task(self._tell(telling, turn), name=f"turn {command.turn}")
+        task = asyncio.create_task(self._tell(telling, turn, execution.events), name=f"turn {command.turn}")
         self._tasks[command.turn] = task
         task.add_done_callback(lambda _: self._forget(command.turn))
         return telling
@@ -226,8 +228,8 @@ class Turns:
 
     # Telling
 
-    async def _tell(self, telling: Telling, turn: TurnFacts) -> None:
-        course = _Course()
+    async def _tell(self, telling: Telling, turn: TurnFacts, opening: tuple[Recorded, ...]) -> None:
+        course = _Course(opening)
         try:
             await self._tell_well(telling, turn, course)
         except FabulaError as error:
@@ -238,7 +240,14 @@ class Turns:
             await asyncio.shield(self._fail(telling, turn, course, TurnInterrupted(turn.turn)))
             raise
         except Exception as error:  # noqa: BLE001  # whatever broke, the turn is closed and the player told
-            _log.exception("turn_broke", campaign=telling.campaign, turn=turn.turn)
+            # Not the error itself: its words and its frames may hold the text of a story.
+            _log.error(
+                "turn_broke",
+                campaign=telling.campaign,
+                turn=turn.turn,
+                error=type(error).__name__,
+                at=place_of(error),
+            )
             await self._fail(telling, turn, course, InternalError(f"{type(error).__name__} in turn {turn.turn}"))
 
     async def _tell_well(self, telling: Telling, turn: TurnFacts, course: _Course) -> None:
@@ -321,8 +330,9 @@ class Turns:
             finish_reason=reply.finish_reason,
             accounting=self._account(telling, turn, course),
         )
-        await _aside(self._log.execute, command)
-        answer = await _aside(turn_answer, self._log, telling.campaign, turn.turn)
+        accepted = await _aside(self._log.execute, command)
+        events = (*course.opening, *accepted.events)
+        answer = await _aside(answer_from, self._log, telling.campaign, turn.turn, events)
         await telling.add(Done(answer))
 
     def _account(self, telling: Telling, turn: TurnFacts, course: _Course) -> Accounting | None:

@@ -170,6 +170,9 @@ class MemoryEventLog:
         self._ids = ids
         self._events = events or catalogue()
         self._turns = RLock()
+        # Remembered, because a test asks hundreds of questions of one story: each is still answered by the whole fold.
+        self._decoded: dict[int, Recorded] = {}
+        self._folded: dict[str, tuple[tuple[int, bytes] | None, CampaignFacts]] = {}
 
     def close(self) -> None:
         """Nothing is open."""
@@ -179,7 +182,7 @@ class MemoryEventLog:
     def execute(self, command: CampaignCommand) -> Execution:
         """See EventLog."""
         with self._turns:
-            facts = self._facts(command.campaign)
+            facts = self.whole(command.campaign)
             return Execution(self._append(command.campaign, decide(facts, command)), facts)
 
     def change_settings(self, changes: Mapping[str, Any]) -> Execution:
@@ -233,6 +236,11 @@ class MemoryEventLog:
         return tuple(self._recorded(position, event) for position, event in zip(positions, stamped, strict=True))
 
     def _recorded(self, position: int, stored: StampedEvent) -> Recorded:
+        if position not in self._decoded:
+            self._decoded[position] = self._read(position, stored)
+        return self._decoded[position]
+
+    def _read(self, position: int, stored: StampedEvent) -> Recorded:
         stream, version = str(stored.originator_id), stored.originator_version
         return Recorded(
             position=position,
@@ -257,12 +265,19 @@ class MemoryEventLog:
         rows = self.recorder.stamped()
         return [self._recorded(position, stored) for position, stored in rows if stored.originator_id == stream]
 
-    def _facts(self, campaign: str) -> CampaignFacts:
-        told = self._stream(campaign) if campaign != INSTALLATION_STREAM else []
-        return reduce(evolve, (cast("StoryEvent", recorded.event) for recorded in told), CampaignFacts(campaign))
+    def whole(self, campaign: str) -> CampaignFacts:
+        """All the facts of a campaign, folded from its events: empty ones when it was never started."""
+        if campaign == INSTALLATION_STREAM:
+            return CampaignFacts(campaign)
+        end, facts = self._folded.get(campaign, (None, CampaignFacts(campaign)))
+        if end != self._ends.get(campaign):
+            events = (cast("StoryEvent", recorded.event) for recorded in self._stream(campaign))
+            facts = reduce(evolve, events, CampaignFacts(campaign))
+            self._folded[campaign] = (self._ends.get(campaign), facts)
+        return facts
 
     def _known(self, campaign: str) -> CampaignFacts:
-        facts = self._facts(campaign)
+        facts = self.whole(campaign)
         if facts.settings is None:
             raise UnknownCampaign(campaign)
         return facts
@@ -302,7 +317,7 @@ class MemoryEventLog:
 
     def open_turns(self) -> Sequence[tuple[str, TurnFacts]]:
         """See EventLog."""
-        campaigns = [self._facts(stream) for stream in self._ends]
+        campaigns = [self.whole(stream) for stream in self._ends]
         return [(facts.campaign, facts.turns[facts.open_turn]) for facts in campaigns if facts.open_turn is not None]
 
     def takes(self, campaign: str, node: int) -> Sequence[int]:
@@ -351,7 +366,7 @@ class MemoryEventLog:
 
     def floor(self, campaign: str, node: int) -> Floor | None:
         """See EventLog."""
-        if node not in self._facts(campaign).nodes:
+        if node not in self.whole(campaign).nodes:
             return None
         prompts = self._prompts(campaign)
         for near in self._line(campaign, node)[:3]:

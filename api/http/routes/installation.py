@@ -7,51 +7,59 @@ from fastapi import APIRouter
 
 from api.http.clean_json import CleanJSONRoute
 from api.http.fabula import ThisFabula
-from api.http.problems import responses
-from api.http.shapes import HealthShape, ProjectionList, ProjectionShape, SettingsChange, SettingsShape, SettingsTest
+from api.http.openapi import WHEN_WRITING, problem_responses
+from api.http.parameters import ProjectionName
+from api.http.shapes.installation import (
+    HealthShape,
+    ProjectionList,
+    ProjectionShape,
+    SettingsChange,
+    SettingsShape,
+    SettingsTest,
+)
 from api.use_cases.connection import connection_answer
 from api.use_cases.stories import health_answer, projection_answer, projections_answer
 
 router = APIRouter(prefix="/api", tags=["installation"], route_class=CleanJSONRoute)
 
 
-@router.get("/settings", response_model=SettingsShape, responses=responses())
-def settings(fabula: ThisFabula) -> dict[str, Any]:
+@router.get("/settings", response_model=SettingsShape, responses=problem_responses())
+def read_settings(fabula: ThisFabula) -> dict[str, Any]:
     """The settings in force. Secrets are not among them; they come from the environment alone."""
     return fabula.settings.in_force().model_dump(mode="json")
 
 
-@router.patch(
-    "/settings",
-    response_model=SettingsShape,
-    responses=responses("endpoint_refused", "store_full", "store_read_only"),
-)
+@router.patch("/settings", response_model=SettingsShape, responses=problem_responses("endpoint_refused", *WHEN_WRITING))
 def change_settings(wanted: SettingsChange, fabula: ThisFabula) -> dict[str, Any]:
     """Change any of them; what is absent stays, null clears an optional one."""
     return fabula.settings.change(wanted.model_dump(mode="json", exclude_unset=True)).model_dump(mode="json")
 
 
-@router.post("/settings/test", response_model=SettingsTest, responses=responses())
-async def test_settings(fabula: ThisFabula) -> dict[str, Any]:
+@router.post("/settings/test", response_model=SettingsTest, responses=problem_responses())
+async def check_settings(fabula: ThisFabula) -> dict[str, Any]:
     """Ask the configured server which models it offers and how much it reads."""
     in_force = await anyio.to_thread.run_sync(fabula.settings.in_force)
     return await connection_answer(in_force, fabula.narrator, fabula.probe)
 
 
-@router.get("/projections", response_model=ProjectionList, responses=responses())
-def projections(fabula: ThisFabula) -> dict[str, Any]:
+@router.get("/projections", response_model=ProjectionList, responses=problem_responses())
+def list_projections(fabula: ThisFabula) -> dict[str, Any]:
     """The views: how far each has come."""
     return {"projections": projections_answer(fabula.views)}
 
 
-@router.post("/projections/{name}/rebuild", response_model=ProjectionShape, responses=responses("unknown_projection"))
-def rebuild(name: str, fabula: ThisFabula) -> dict[str, Any]:
+@router.post(
+    "/projections/{name}/rebuild",
+    response_model=ProjectionShape,
+    responses=problem_responses("unknown_projection", "view_behind", *WHEN_WRITING),
+)
+def rebuild_projection(name: ProjectionName, fabula: ThisFabula) -> dict[str, Any]:
     """Build a view anew from the log."""
     fabula.views.rebuild(name)
     return projection_answer(fabula.views, name)
 
 
-@router.get("/health", response_model=HealthShape, responses=responses("store_unavailable"))
-def health(fabula: ThisFabula) -> dict[str, Any]:
+@router.get("/health", response_model=HealthShape, responses=problem_responses())
+def read_health(fabula: ThisFabula) -> dict[str, Any]:
     """Whether the store answers and the views have caught up."""
     return health_answer(fabula.store)

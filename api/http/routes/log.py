@@ -2,19 +2,31 @@
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Annotated, Any
+from typing import Any
 
 import anyio.to_thread
-from fastapi import APIRouter, Header, Query, Response
+import orjson
+from fastapi import APIRouter, Response
 from fastapi.responses import JSONResponse
 from fastapi.sse import EventSourceResponse
 
 from api.http.clean_json import CleanJSONRoute
 from api.http.fabula import ThisFabula
-from api.http.problems import responses
+from api.http.openapi import or_stream, problem_responses
+from api.http.parameters import (
+    LARGEST_INTEGER,
+    Accept,
+    AfterPosition,
+    CampaignId,
+    EventPageSize,
+    LastEventId,
+    wants_stream,
+)
+from api.http.problems import problem_of
 from api.http.server_sent_events import PING, PING_SECONDS, event_bytes, with_pings
-from api.http.shapes import EventPage, VerifyShape
+from api.http.shapes.log import EVENT, EventPage, VerifyShape
 from api.use_cases.integrity import event_answer, events_answer, verify_answer
+from domain.errors import FabulaError
 from domain.event import Recorded
 from domain.log import EventLog
 
@@ -24,42 +36,55 @@ FOLLOW_SECONDS = 0.2
 """How soon a follower learns of an event."""
 
 _PAGE = 500
-_FOLLOWED: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "A page; or, with `Accept: text/event-stream`, the events as they are appended",
-        "content": {"text/event-stream": {"schema": {"type": "string"}}},
-    }
-}
+_FOLLOWED = or_stream(
+    "A page; or, with `Accept: text/event-stream`, an `event` for each that there is and each that is appended, until "
+    "the client hangs up. A problem ends the stream as `error`: `unknown_campaign` when the story is deleted.",
+    f"id: 41\nevent: event\ndata: {orjson.dumps(EVENT).decode()}\n\n",
+)
 
 
-@router.get("/events", response_model=EventPage, responses=_FOLLOWED | responses("unknown_campaign"))
-async def events(
-    campaign: str,
+@router.get("/events", response_model=EventPage, responses=_FOLLOWED | problem_responses("unknown_campaign"))
+async def read_events(
+    *,
+    campaign: CampaignId,
     fabula: ThisFabula,
-    after: Annotated[int, Query(ge=0, le=2**62)] = 0,
-    limit: Annotated[int, Query(ge=1, le=1000)] = 100,
-    accept: Annotated[str, Header()] = "application/json",
+    after: AfterPosition = 0,
+    limit: EventPageSize = 100,
+    accept: Accept = "application/json",
+    last_event_id: LastEventId = None,
 ) -> Response:
     """The campaign's events with their hashes, in order; or live."""
-    page = await anyio.to_thread.run_sync(events_answer, fabula.log, campaign, after, limit)
-    if "text/event-stream" in accept:
-        return EventSourceResponse(_followed(fabula.log, campaign, after), headers={"cache-control": "no-store"})
-    return JSONResponse(page)
+    if not wants_stream(accept):
+        return JSONResponse(await anyio.to_thread.run_sync(events_answer, fabula.log, campaign, after, limit))
+    await anyio.to_thread.run_sync(fabula.log.campaign, campaign)
+    following = _followed(fabula.log, campaign, max(after, _seen(last_event_id)))
+    return EventSourceResponse(following, headers={"cache-control": "no-store", "x-accel-buffering": "no"})
 
 
-@router.get("/verify", response_model=VerifyShape, responses=responses("unknown_campaign"))
-def verified(campaign: str, fabula: ThisFabula) -> dict[str, Any]:
+@router.get("/verify", response_model=VerifyShape, responses=problem_responses("unknown_campaign"))
+def verify_campaign(campaign: CampaignId, fabula: ThisFabula) -> dict[str, Any]:
     """Walk the campaign's hash chain and name the first event that does not fit."""
     fabula.log.campaign(campaign)
     return verify_answer(fabula.log.verify(campaign))
 
 
+def _seen(last_event_id: str | None) -> int:
+    """The position that a follower has seen; 0 for an id that is none of ours."""
+    if last_event_id is None or not (last_event_id.isascii() and last_event_id.isdigit()):
+        return 0
+    return min(int(last_event_id), LARGEST_INTEGER)
+
+
 async def _followed(log: EventLog, campaign: str, after: int) -> AsyncIterator[bytes]:
-    async for recorded in with_pings(_appended(log, campaign, after), PING_SECONDS):
-        if recorded is None:
-            yield PING
-        else:
-            yield event_bytes("event", event_answer(recorded), event_id=str(recorded.position))
+    try:
+        async for recorded in with_pings(_appended(log, campaign, after), PING_SECONDS):
+            yield PING if recorded is None else _event(recorded)
+    except FabulaError as error:
+        yield event_bytes("error", problem_of(error))
+
+
+def _event(recorded: Recorded) -> bytes:
+    return event_bytes("event", event_answer(recorded), event_id=str(recorded.position))
 
 
 async def _appended(log: EventLog, campaign: str, after: int) -> AsyncIterator[Recorded]:
@@ -69,4 +94,5 @@ async def _appended(log: EventLog, campaign: str, after: int) -> AsyncIterator[R
             after = recorded.position
             yield recorded
         if not page:
+            await asyncio.to_thread(log.campaign, campaign)  # raises when it was deleted
             await asyncio.sleep(FOLLOW_SECONDS)

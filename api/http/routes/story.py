@@ -1,14 +1,16 @@
 """Reading a story, and auditing its turns."""
 
 import base64
-from typing import Annotated, Any, Literal
+from typing import Any
 
-from fastapi import APIRouter, Query, Response
+from fastapi import APIRouter, Response
 
 from api.http.clean_json import CleanJSONRoute
 from api.http.fabula import ThisFabula
-from api.http.problems import responses
-from api.http.shapes import PromptShape, ReplyShape, StoryShape
+from api.http.openapi import problem_responses
+from api.http.parameters import BeforeNode, CampaignId, NodeNumber, PageSize, Purpose, TurnId
+from api.http.shapes.audit import PromptShape, ReplyShape
+from api.http.shapes.story import StoryShape
 from api.use_cases import audit
 from api.use_cases.stories import story_page
 from api.wiring import Fabula
@@ -16,11 +18,26 @@ from domain.errors import UnknownTurn
 
 router = APIRouter(prefix="/api/campaigns/{campaign}", route_class=CleanJSONRoute)
 
-Purpose = Annotated[Literal["narration", "state"], Query(description="Which of a turn's requests.")]
 _BYTES: dict[int | str, dict[str, Any]] = {
     200: {
         "description": "The exact bytes, with their SHA-256 in `Repr-Digest`",
-        "content": {"application/json": {"schema": {"type": "object"}}},
+        "content": {
+            "application/json": {
+                "schema": {"type": "object"},
+                "example": {
+                    "model": "llama3.2",
+                    "messages": [{"role": "user", "content": "> I step through the door"}],
+                    "stream": True,
+                },
+            }
+        },
+        "headers": {
+            "Repr-Digest": {
+                "description": "RFC 9530: the SHA-256 of the bytes, in base 64",
+                "schema": {"type": "string"},
+                "example": "sha-256=:X3C/GKCGAHAWlGuwSu07ghA6Nr6kF1W2zd+vEKzjxu8=:",
+            }
+        },
     }
 }
 
@@ -29,13 +46,13 @@ _BYTES: dict[int | str, dict[str, Any]] = {
     "/story",
     tags=["story"],
     response_model=StoryShape,
-    responses=responses("unknown_campaign", "unknown_node", "view_behind"),
+    responses=problem_responses("unknown_campaign", "unknown_node", "view_behind"),
 )
-def story(
-    campaign: str,
+def read_story(
+    campaign: CampaignId,
     fabula: ThisFabula,
-    limit: Annotated[int, Query(ge=1, le=500)] = 50,
-    before: Annotated[int | None, Query(ge=1, description="Only nodes older than this node of the line.")] = None,
+    limit: PageSize = 50,
+    before: BeforeNode = None,
 ) -> dict[str, Any]:
     """The active line, newest page first, oldest first within a page."""
     return story_page(fabula.store, campaign, limit, before)
@@ -45,16 +62,20 @@ def story(
     "/turns/{turn}/prompt",
     tags=["audit"],
     response_model=PromptShape,
-    responses=responses("unknown_campaign", "unknown_turn"),
+    responses=problem_responses("unknown_campaign", "unknown_turn"),
 )
-def prompt(campaign: str, turn: str, fabula: ThisFabula, purpose: Purpose = "narration") -> dict[str, Any]:
+def read_prompt(
+    campaign: CampaignId, turn: TurnId, fabula: ThisFabula, purpose: Purpose = "narration"
+) -> dict[str, Any]:
     """The record of what a turn sent: sections, tokens, window, history; of failed turns too."""
     _only_narration(campaign, turn, purpose)
     return audit.prompt_answer(fabula.log, fabula.store.bodies, campaign, turn)
 
 
-@router.get("/turns/{turn}/request", tags=["audit"], responses=_BYTES | responses("unknown_campaign", "unknown_turn"))
-def request(campaign: str, turn: str, fabula: ThisFabula, purpose: Purpose = "narration") -> Response:
+@router.get(
+    "/turns/{turn}/request", tags=["audit"], responses=_BYTES | problem_responses("unknown_campaign", "unknown_turn")
+)
+def read_request(campaign: CampaignId, turn: TurnId, fabula: ThisFabula, purpose: Purpose = "narration") -> Response:
     """The exact bytes that a turn sent."""
     _only_narration(campaign, turn, purpose)
     return _exact(fabula, campaign, turn)
@@ -64,9 +85,11 @@ def request(campaign: str, turn: str, fabula: ThisFabula, purpose: Purpose = "na
     "/turns/{turn}/reply",
     tags=["audit"],
     response_model=ReplyShape,
-    responses=responses("unknown_campaign", "unknown_turn"),
+    responses=problem_responses("unknown_campaign", "unknown_turn"),
 )
-def reply(campaign: str, turn: str, fabula: ThisFabula, purpose: Purpose = "narration") -> dict[str, Any]:
+def read_reply(
+    campaign: CampaignId, turn: TurnId, fabula: ThisFabula, purpose: Purpose = "narration"
+) -> dict[str, Any]:
     """A turn's raw reply with its removals; of a failed turn, what had come."""
     _only_narration(campaign, turn, purpose)
     return audit.reply_answer(fabula.log, campaign, turn)
@@ -76,32 +99,38 @@ def reply(campaign: str, turn: str, fabula: ThisFabula, purpose: Purpose = "narr
     "/nodes/{node}/prompt",
     tags=["audit"],
     response_model=PromptShape,
-    responses=responses("unknown_campaign", "unknown_node", "unknown_turn"),
+    responses=problem_responses("unknown_campaign", "unknown_node", "unknown_turn"),
 )
-def prompt_of_node(campaign: str, node: int, fabula: ThisFabula, purpose: Purpose = "narration") -> dict[str, Any]:
+def read_prompt_of_node(
+    campaign: CampaignId, node: NodeNumber, fabula: ThisFabula, purpose: Purpose = "narration"
+) -> dict[str, Any]:
     """The record of the turn that made a node."""
-    return prompt(campaign, audit.turn_of_node(fabula.log, campaign, node), fabula, purpose)
+    return read_prompt(campaign, audit.turn_of_node(fabula.log, campaign, node), fabula, purpose)
 
 
 @router.get(
     "/nodes/{node}/request",
     tags=["audit"],
-    responses=_BYTES | responses("unknown_campaign", "unknown_node", "unknown_turn"),
+    responses=_BYTES | problem_responses("unknown_campaign", "unknown_node", "unknown_turn"),
 )
-def request_of_node(campaign: str, node: int, fabula: ThisFabula, purpose: Purpose = "narration") -> Response:
+def read_request_of_node(
+    campaign: CampaignId, node: NodeNumber, fabula: ThisFabula, purpose: Purpose = "narration"
+) -> Response:
     """The exact bytes that the turn sent which made a node."""
-    return request(campaign, audit.turn_of_node(fabula.log, campaign, node), fabula, purpose)
+    return read_request(campaign, audit.turn_of_node(fabula.log, campaign, node), fabula, purpose)
 
 
 @router.get(
     "/nodes/{node}/reply",
     tags=["audit"],
     response_model=ReplyShape,
-    responses=responses("unknown_campaign", "unknown_node", "unknown_turn"),
+    responses=problem_responses("unknown_campaign", "unknown_node", "unknown_turn"),
 )
-def reply_of_node(campaign: str, node: int, fabula: ThisFabula, purpose: Purpose = "narration") -> dict[str, Any]:
+def read_reply_of_node(
+    campaign: CampaignId, node: NodeNumber, fabula: ThisFabula, purpose: Purpose = "narration"
+) -> dict[str, Any]:
     """The raw reply of the turn that made a node."""
-    return reply(campaign, audit.turn_of_node(fabula.log, campaign, node), fabula, purpose)
+    return read_reply(campaign, audit.turn_of_node(fabula.log, campaign, node), fabula, purpose)
 
 
 def _only_narration(campaign: str, turn: str, purpose: str) -> None:

@@ -1,18 +1,20 @@
 """Taking turns: streamed, or awaited as JSON."""
 
 from collections.abc import AsyncIterator
-from typing import Annotated, Any, assert_never
+from typing import Any, assert_never
 
 import anyio
-from fastapi import APIRouter, Header, Request, Response
+from fastapi import APIRouter, Request, Response
 from fastapi.responses import JSONResponse
 from fastapi.sse import EventSourceResponse
 
 from api.http.clean_json import CleanJSONRoute, replaced_surrogates
 from api.http.fabula import ThisFabula
-from api.http.problems import problem_of, responses
+from api.http.openapi import WHEN_WRITING, or_stream, problem_responses
+from api.http.parameters import Accept, CampaignId, IdempotencyKey, TurnId, wants_stream
+from api.http.problems import problem_of
 from api.http.server_sent_events import PING, PING_SECONDS, event_bytes, with_pings
-from api.http.shapes import CancelShape, TurnRequest, TurnShape
+from api.http.shapes.turns import CancelShape, TurnRequest, TurnShape
 from api.use_cases.answers import position_answer, position_of
 from api.use_cases.telling import Accepted, Delta, Done, Failed, Happening, Telling
 
@@ -28,43 +30,26 @@ _MODEL_FAILS = (
     "turn_interrupted",
     "context_overflow",
     "endpoint_refused",
-    "store_full",
-    "store_read_only",
+    *WHEN_WRITING,
 )
-_STREAM: dict[int | str, dict[str, Any]] = {
-    200: {
-        "description": "The answer; or, with `Accept: text/event-stream`, the events `accepted`, `delta`…, then `done` or `error`",
-        "content": {
-            "text/event-stream": {
-                "schema": {"type": "string"},
-                "example": (
-                    'event: accepted\ndata: {"turn":"t_4m2kq7xw3a","node":2}\n\n'
-                    'event: delta\ndata: {"text":"The door "}\n\n'
-                    'event: done\ndata: {"turn":"t_4m2kq7xw3a","node":3,"prose":"The door gives."}\n\n'
-                ),
-            }
-        },
-    }
-}
-IdempotencyKey = Annotated[
-    str | None,
-    Header(
-        min_length=1,
-        max_length=200,
-        description="Repeats of a request with one key are one turn, also after a restart.",
-    ),
-]
-Accept = Annotated[str, Header(description="`text/event-stream` streams the narration; anything else waits for it.")]
+_STREAM = or_stream(
+    "The answer; or, with `Accept: text/event-stream`, the events `accepted` {turn, node}, `delta` {text}…, then `done` "
+    "with the answer, or `error` with a problem.",
+    'event: accepted\ndata: {"turn":"t_4m2kq7xw3a","node":2}\n\n'
+    'event: delta\ndata: {"text":"The door "}\n\n'
+    'event: done\ndata: {"turn":"t_4m2kq7xw3a","player_node":2,"node":3,"prose":"The door gives."}\n\n',
+)
 
 
 @router.post(
     "/turns",
     response_model=TurnShape,
-    responses=_STREAM | responses("unknown_campaign", "turn_in_progress", "idempotency_key_reused", *_MODEL_FAILS),
+    responses=_STREAM
+    | problem_responses("unknown_campaign", "turn_in_progress", "idempotency_key_reused", *_MODEL_FAILS),
 )
 async def take_turn(
     *,
-    campaign: str,
+    campaign: CampaignId,
     wanted: TurnRequest,
     request: Request,
     fabula: ThisFabula,
@@ -82,10 +67,12 @@ async def take_turn(
     "/retry",
     response_model=TurnShape,
     responses=_STREAM
-    | responses("unknown_campaign", "turn_in_progress", "nothing_to_retry", "idempotency_key_reused", *_MODEL_FAILS),
+    | problem_responses(
+        "unknown_campaign", "turn_in_progress", "nothing_to_retry", "idempotency_key_reused", *_MODEL_FAILS
+    ),
 )
-async def retry(
-    campaign: str,
+async def retry_turn(
+    campaign: CampaignId,
     fabula: ThisFabula,
     accept: Accept = "application/json",
     idempotency_key: IdempotencyKey = None,
@@ -97,9 +84,9 @@ async def retry(
 @router.post(
     "/turns/{turn}/cancel",
     response_model=CancelShape,
-    responses=responses("unknown_campaign", "unknown_turn", "turn_not_running"),
+    responses=problem_responses("unknown_campaign", "unknown_turn", "turn_not_running", *WHEN_WRITING),
 )
-async def cancel(campaign: str, turn: str, fabula: ThisFabula) -> dict[str, Any]:
+async def cancel_turn(campaign: CampaignId, turn: TurnId, fabula: ThisFabula) -> dict[str, Any]:
     """Stop a running turn. Its words stay in the story, what had been narrated in its record."""
     ended = await fabula.turns.cancel(campaign, turn)
     position = await anyio.to_thread.run_sync(position_of, fabula.log, campaign)
@@ -107,7 +94,7 @@ async def cancel(campaign: str, turn: str, fabula: ThisFabula) -> dict[str, Any]
 
 
 async def _told(telling: Telling, accept: str) -> Response:
-    if "text/event-stream" in accept:
+    if wants_stream(accept):
         return EventSourceResponse(_events(telling), headers={"cache-control": "no-store", "x-accel-buffering": "no"})
     return JSONResponse(await telling.answer())
 

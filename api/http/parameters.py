@@ -1,0 +1,58 @@
+"""What routes take from the path, the query and the headers."""
+
+from typing import Annotated, Literal
+
+from fastapi import Header, Path, Query
+
+LARGEST_INTEGER = 2**53 - 1
+"""The largest that every JSON reader keeps exactly; more than any log will hold."""
+
+CampaignId = Annotated[str, Path(description="The story's id.", examples=["c_k3v9m2x7qa"])]
+TurnId = Annotated[
+    str, Path(description="The turn's id, which every answer to a turn names.", examples=["t_4m2kq7xw3a"])
+]
+NodeNumber = Annotated[
+    int, Path(ge=1, le=LARGEST_INTEGER, description="A node of the story; the opening is 1.", examples=[3])
+]
+ProjectionName = Annotated[str, Path(description="The view's name, as the list gives it.", examples=["story"])]
+
+Purpose = Annotated[Literal["narration", "state"], Query(description="Which of a turn's requests.")]
+PageSize = Annotated[int, Query(ge=1, le=500, description="At most so many.", examples=[50])]
+EventPageSize = Annotated[int, Query(ge=1, le=1000, description="At most so many.", examples=[100])]
+AfterCampaign = Annotated[
+    int | None, Query(ge=0, le=LARGEST_INTEGER, description="The `next` of the page before.", examples=[4211])
+]
+BeforeNode = Annotated[
+    int | None,
+    Query(ge=1, le=LARGEST_INTEGER, description="Only nodes older than this node of the line.", examples=[41]),
+]
+AfterPosition = Annotated[
+    int, Query(ge=0, le=LARGEST_INTEGER, description="Only events after this position of the log.", examples=[41])
+]
+
+Accept = Annotated[str, Header(include_in_schema=False)]
+"""What the client would like; which media types there are stands with the responses."""
+IdempotencyKey = Annotated[
+    str | None,
+    Header(
+        min_length=1,
+        max_length=200,
+        pattern=r"^[!-~]+$",
+        description="Repeats of a request with one key are one turn, also after a restart. ASCII without blanks.",
+        examples=["b7e1c9a2-step-through-the-door"],
+    ),
+]
+LastEventId = Annotated[
+    str | None,
+    Header(
+        max_length=32,
+        description="The id of the last event that a follower has seen, which browsers send by themselves when they "
+        "connect again.",
+        examples=["41"],
+    ),
+]
+
+
+def wants_stream(accept: str) -> bool:
+    """Whether the client asks for server-sent events."""
+    return "text/event-stream" in accept.lower()

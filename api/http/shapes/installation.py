@@ -1,0 +1,120 @@
+"""The installation: settings, views, health."""
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, field_validator
+
+from api.http.shapes.schema import as_tuple, change_with_examples, with_examples
+from domain.installation import Settings
+from domain.prompt.events import Window
+
+_SETTINGS: dict[str, Any] = {
+    "endpoint": "http://127.0.0.1:11434/v1",
+    "model": "llama3.2",
+    "mode": "chat",
+    "temperature": 0.8,
+    "top_p": None,
+    "seed": None,
+    "stop": [],
+    "max_output_tokens": 400,
+    "context_budget": 16384,
+    "context_window_override": None,
+    "model_timeout_seconds": 300,
+    "embedding_model": "",
+    "summary_model": "",
+    "memory_top_k": 5,
+    "memory_bank_capacity": None,
+    "low_water_percent": 60,
+    "narrator_prompt": "",
+}
+_WINDOW: dict[str, Any] = {
+    "tokens": None,
+    "source": "unknown",
+    "verified": False,
+    "enforceable": False,
+    "model_max": None,
+    "reachable": True,
+    "detail": "The server does not say how much it reads.",
+}
+_PROJECTION: dict[str, Any] = {
+    "name": "story",
+    "version": 1,
+    "position": 4211,
+    "lag": 0,
+    "state": "current",
+    "error": None,
+}
+
+
+class SettingsChange(Settings):
+    """Any of the settings; what is absent stays, null clears an optional one."""
+
+    model_config = change_with_examples(
+        {"endpoint": "http://127.0.0.1:11434/v1", "model": "llama3.2"}, {"top_p": None, "stop": ["\n\n\n"]}
+    )
+
+    _stop_as_tuple = field_validator("stop", mode="before")(as_tuple)
+
+
+class SettingsShape(Settings):
+    """The settings in force: as stored, with what the environment or a flag gave laid over them."""
+
+    model_config = with_examples(_SETTINGS)
+
+
+class SettingsTest(BaseModel):
+    """What the configured server offers. `detail` says what to do about what is missing."""
+
+    model_config = with_examples(
+        {
+            "endpoint": "http://127.0.0.1:11434/v1",
+            "model": "llama3.2",
+            "reachable": True,
+            "models": ["llama3.2"],
+            "model_listed": True,
+            "window": _WINDOW,
+            "detail": "The server answers.",
+        }
+    )
+
+    endpoint: str
+    model: str
+    reachable: bool
+    models: list[str]
+    model_listed: bool
+    window: Window
+    detail: str
+
+
+class ProjectionShape(BaseModel):
+    """A view: how far it has come. `lag` is the number of positions it has yet to pass."""
+
+    model_config = with_examples(_PROJECTION)
+
+    name: str
+    version: int
+    position: int
+    lag: int
+    state: str
+    error: str | None
+
+
+class ProjectionList(BaseModel):
+    """All views."""
+
+    model_config = with_examples({"projections": [_PROJECTION]})
+
+    projections: list[ProjectionShape]
+
+
+class HealthShape(BaseModel):
+    """Whether the program can be used now. `position` is that of the newest event."""
+
+    model_config = with_examples(
+        {"status": "ready", "version": "0.1.0", "position": 4211, "projections": [_PROJECTION]}
+    )
+
+    status: Literal["ready", "catching_up"]
+    version: str
+    position: int
+    projections: list[ProjectionShape]

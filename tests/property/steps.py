@@ -1,0 +1,166 @@
+"""Anything that anyone might ask of a store, in any order, as hypothesis draws it.
+
+Drawn blindly, most of what is asked is refused and stories stay short. So most asks go on with the story as it stands:
+they begin a turn where none runs, and else bring the one that runs further. The others ask for what they ask for.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from hypothesis import strategies as st
+
+from domain.campaign.commands import (
+    AcceptNarration,
+    CampaignCommand,
+    FailTurn,
+    OpenRetry,
+    OpenTurn,
+    RecordPrompt,
+    RequestCancel,
+    ReviseCampaign,
+    StartCampaign,
+)
+from domain.campaign.events import FailureStage, TurnKind
+from domain.campaign.facts import CampaignFacts
+from domain.campaign.settings import CampaignRevision, CampaignSettings, Persona
+from domain.extraction.extraction import extract_plain
+from tests.fakes.sample_story import ACCOUNT, prompted
+
+CAMPAIGNS = ("c_one", "c_two", "c_three")
+
+ODD = "NUL \x00 · \u2028\u200d · \ufffd\uffff · \U0001f5fc · e\u0301"
+
+Begin = Literal["turn", "retry"]
+Continue = Literal["prompt", "accept", "fail", "cancel"]
+What = Begin | Continue | Literal["start", "revise", "go on"]
+
+
+@dataclass(frozen=True)
+class Delete:
+    """A campaign is deleted."""
+
+    campaign: str
+
+
+@dataclass(frozen=True)
+class Change:
+    """Settings of the installation are changed."""
+
+    changes: Mapping[str, Any]
+
+
+@dataclass(frozen=True, repr=False)
+class Ask:
+    """A command, but for the turn that it is about: of those that there are by then, the `which`th from the newest."""
+
+    what: What
+    begin: Begin
+    further: Continue
+    campaign: str
+    which: int
+    text: str
+    kind: TurnKind
+    key: str | None
+    asked: str
+    stage: FailureStage
+    floor: int | None
+    revision: CampaignRevision
+    accounted: bool
+
+    def __repr__(self) -> str:
+        """Without names and defaults: an example has dozens of these, and someone must read them."""
+        rest = [value for value in list(vars(self).values())[4:] if value not in (None, 0, False)]
+        does = {"go on": f"{self.begin} or {self.further}"}.get(self.what, self.what)
+        return f"<{self.campaign}: {does} {rest}>"
+
+    def command(self, facts: CampaignFacts, new: str) -> CampaignCommand:
+        """The command in the story as it stands, where `new` is free to name another turn."""
+        if self.what == "go on":
+            return replace(self, what=self._next(facts), which=0).command(facts, new)
+        turns = tuple(facts.turns)
+        turn = turns[-1 - self.which] if self.which < len(turns) else "t_unknown"
+        account = ACCOUNT if self.accounted else None
+        match self.what:
+            case "start":
+                return StartCampaign(self.campaign, CampaignSettings(title=self.text), self.text)
+            case "revise":
+                return ReviseCampaign(self.campaign, self.revision)
+            case "turn":
+                text = "" if self.kind == "continue" and self.which < 5 else self.text
+                return OpenTurn(self.campaign, new, self.kind, text, "p_here", self.asked, self.key)
+            case "retry":
+                return OpenRetry(self.campaign, new, "p_here", self.asked, self.key)
+            case "prompt":
+                prompt = prompted(turn, floor_depth=self.floor, budget=len(turns) * 100)
+                return RecordPrompt(self.campaign, prompt)
+            case "accept":
+                said = extract_plain(self.text)
+                return AcceptNarration(self.campaign, turn, self.text, self.text, said, "stop", account)
+            case "fail":
+                return FailTurn(self.campaign, turn, self.stage, "error", self.text, self.text, accounting=account)
+            case "cancel":
+                return RequestCancel(self.campaign, turn)
+
+    def _next(self, facts: CampaignFacts) -> What:
+        if facts.settings is None:
+            return "start"
+        return self.begin if facts.open_turn is None else self.further
+
+
+Step = Ask | Delete | Change
+
+ASKS = st.builds(
+    Ask,
+    what=st.sampled_from(
+        ["go on"] * 20 + ["start", "revise", "turn", "retry", "prompt", "fail", "cancel"] + ["accept"] * 3
+    ),
+    begin=st.sampled_from(["turn", "turn", "retry"]),
+    further=st.sampled_from(["prompt", "prompt", "accept", "accept", "accept", "fail", "fail", "cancel"]),
+    campaign=st.sampled_from([CAMPAIGNS[0]] * 6 + [CAMPAIGNS[1]] * 2 + [CAMPAIGNS[2]]),
+    which=st.sampled_from([0, 0, 0, 1, 1, 2, 3, 5]),
+    text=st.one_of(st.sampled_from(["Wait.", "Wait.", "Climb.", "\n Look. ", "", ODD]), st.text(max_size=12)),
+    kind=st.sampled_from(["continue", "do", "do", "say", "story"]),
+    key=st.sampled_from([None] * 6 + ["k_1", "k_2", ""]),
+    asked=st.sampled_from(["one", "one", "one", "other"]),
+    stage=st.sampled_from(["interrupted"] * 5 + [*get_args(FailureStage)]),
+    floor=st.sampled_from([None, 1, 3]),
+    revision=st.builds(
+        CampaignRevision,
+        title=st.none() | st.text(max_size=5),
+        canon=st.none() | st.lists(st.text(max_size=3), max_size=2).map(tuple),
+        persona=st.none() | st.builds(Persona, name=st.text(max_size=3)),
+        memory_enabled=st.none() | st.booleans(),
+    ),
+    accounted=st.booleans(),
+)
+
+CHANGES = st.builds(
+    Change,
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "model": st.sampled_from(["", "small", ODD]),
+            "seed": st.sampled_from([None, 0, 7]),
+            "temperature": st.floats(0, 5),
+            "stop": st.lists(st.sampled_from(["\n", "###"]), max_size=2),
+            "mode": st.sampled_from(["chat", "completion", "telepathy"]),
+        },
+    ),
+)
+
+DELETIONS = st.builds(Delete, st.sampled_from(CAMPAIGNS))
+
+
+def _any_step(lot: int) -> st.SearchStrategy[Step]:
+    """Of forty steps two change settings and one deletes a story (`one_of` cannot be weighted)."""
+    return DELETIONS if lot == 0 else CHANGES if lot in (1, 2) else ASKS
+
+
+STEPS: st.SearchStrategy[list[Step]] = st.lists(
+    st.sampled_from(range(39, -1, -1)).flatmap(_any_step), min_size=30, max_size=70
+)
+"""What happens to a store."""
+
+STORY = st.lists(ASKS.map(lambda ask: replace(ask, campaign=CAMPAIGNS[0])), min_size=20, max_size=60)
+"""What happens to one story."""

@@ -1,0 +1,95 @@
+"""What holds of every story, whatever was asked of it."""
+
+from contextlib import suppress
+from functools import reduce
+from typing import Any
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from domain.campaign.decide import decide
+from domain.campaign.facts import OPENING, CampaignFacts, StoryEvent, evolve
+from domain.errors import FabulaError
+from tests.property.steps import CAMPAIGNS, STORY, Ask
+
+OFTEN = settings(max_examples=30, deadline=None)
+
+
+def events_of(story: list[Ask]) -> list[StoryEvent]:
+    """What follows when all of this is asked of one story, one after another; what is refused is left out."""
+    facts = CampaignFacts(CAMPAIGNS[0])
+    happened: list[StoryEvent] = []
+    for number, ask in enumerate(story):
+        with suppress(FabulaError):
+            events = decide(facts, ask.command(facts, f"t_{number}"))
+            facts = reduce(evolve, events, facts)
+            happened += events
+    return happened
+
+
+def folded(events: list[StoryEvent], facts: CampaignFacts | None = None) -> CampaignFacts:
+    return reduce(evolve, events, facts or CampaignFacts(CAMPAIGNS[0]))
+
+
+@OFTEN
+@given(STORY, st.data())
+def test_a_story_folded_in_two_pieces_is_the_story_folded_at_once(story: list[Ask], data: Any) -> None:
+    events = events_of(story)
+    cut = data.draw(st.integers(0, len(events)))
+    assert folded(events[cut:], folded(events[:cut])) == folded(events)
+
+
+@OFTEN
+@given(STORY)
+def test_the_tree_is_a_tree_whose_places_are_unique(story: list[Ask]) -> None:
+    facts = folded(events_of(story))
+    assert [node for node, each in facts.nodes.items() if each.parent is None] == [OPENING]
+    assert sorted(facts.nodes) == list(range(1, facts.last_node + 1))
+    assert len({(each.branch, each.depth) for each in facts.nodes.values()}) == len(facts.nodes)
+    for each in facts.nodes.values():
+        children = [child for child in facts.nodes.values() if child.parent == each.node]
+        assert each.children == len(children)
+        assert all(child.depth == each.depth + 1 and child.node > each.node for child in children)
+        stay = [child.node for child in children if child.branch == each.branch]
+        assert stay == [child.node for child in children[:1]]
+
+
+@OFTEN
+@given(STORY)
+def test_a_branch_is_begun_once_and_in_order(story: list[Ask]) -> None:
+    facts = folded(events_of(story))
+    first_of: dict[int, int] = {}
+    for node, each in sorted(facts.nodes.items()):
+        first_of.setdefault(each.branch, node)
+    assert list(first_of) == list(range(1, facts.last_branch + 1))
+
+
+@OFTEN
+@given(STORY)
+def test_the_head_and_the_tip_are_where_the_newest_turn_left_them(story: list[Ask]) -> None:
+    facts = folded(events_of(story))
+    assert facts.head == facts.tip
+    assert facts.head in facts.nodes
+
+
+@OFTEN
+@given(STORY)
+def test_at_most_one_turn_runs_and_each_has_one_end(story: list[Ask]) -> None:
+    facts = folded(events_of(story))
+    running = [turn.turn for turn in facts.turns.values() if turn.ended is None]
+    assert running == ([facts.open_turn] if facts.open_turn is not None else [])
+    for turn in facts.turns.values():
+        assert (turn.narration is not None) == (turn.ended == "accepted")
+        assert turn.narration is None or facts.nodes[turn.narration].turn == turn.turn
+        assert turn.player_node is None or facts.nodes[turn.player_node].is_player
+        assert turn.parent in facts.nodes
+
+
+@OFTEN
+@given(STORY)
+def test_each_narration_is_of_a_turn_and_hangs_where_that_turn_said(story: list[Ask]) -> None:
+    facts = folded(events_of(story))
+    for node in facts.nodes.values():
+        if node.kind == "narration":
+            assert node.turn is not None
+            assert facts.turns[node.turn].parent == node.parent

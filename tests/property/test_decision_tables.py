@@ -1,0 +1,147 @@
+"""Whatever is asked of a store: its tables are what its events make of them, and both logs agree on every answer."""
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from sqlalchemy import select
+
+from adapters.event_log import tables
+from adapters.event_log.log import SqlEventLog
+from domain.campaign.facts import CampaignFacts
+from domain.errors import FabulaError
+from domain.log import EventLog
+from tests.fakes.event_log import MemoryEventLog
+from tests.fakes.time_and_names import NumberedNames, TickingClock
+from tests.property.steps import CAMPAIGNS, STEPS, Ask, Change, Delete, Step
+
+THOROUGHLY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LESS_OFTEN = settings(THOROUGHLY, max_examples=15)
+
+
+@contextmanager
+def logs() -> Iterator[tuple[SqlEventLog, MemoryEventLog]]:
+    """An empty log of each kind, with clocks and names of their own that tell the same."""
+    with TemporaryDirectory() as directory:
+        sql = SqlEventLog(Path(directory) / "log.db", TickingClock(), NumberedNames())
+        in_no_hurry(sql)
+        try:
+            yield sql, MemoryEventLog(TickingClock(), NumberedNames())
+        finally:
+            sql.close()
+
+
+def in_no_hurry(log: SqlEventLog) -> None:
+    """The disk need not have it before the next step: nothing here outlasts the process."""
+    raw = log._writes.raw_connection()
+    raw.cursor().execute("PRAGMA synchronous=OFF")
+    raw.close()
+
+
+def outcome(ask: Callable[[], Any]) -> object:
+    """The answer, or the refusal."""
+    try:
+        return ask()
+    except FabulaError as refusal:
+        return type(refusal), refusal.message, refusal.fields
+
+
+def happened(log: EventLog, step: Step, facts: CampaignFacts, new: str) -> object:
+    """What the step made happen in a log."""
+    match step:
+        case Delete(campaign=campaign):
+            return outcome(lambda: log.delete_campaign(campaign).events)
+        case Change(changes=changes):
+            return outcome(lambda: log.change_settings(changes).events)
+        case Ask():
+            return outcome(lambda: log.execute(step.command(facts, new)).events)
+
+
+def take(steps: Iterable[tuple[int, Step]], sql: SqlEventLog, memory: MemoryEventLog) -> None:
+    """Every step, each with a number of its own, in both logs, which have the same to say to each."""
+    for number, step in steps:
+        facts = memory.whole(CAMPAIGNS[0] if isinstance(step, Change) else step.campaign)
+        assert happened(sql, step, facts, f"t_{number}") == happened(memory, step, facts, f"t_{number}")
+
+
+def rows(log: SqlEventLog) -> dict[str, set[tuple[Any, ...]]]:
+    """Every row of every decision table."""
+    with log._reads.connect() as connection:
+        return {
+            table.name: {tuple(row) for row in connection.execute(select(table))} for table in tables.DECISION_TABLES
+        }
+
+
+def answers(log: EventLog, turns: dict[str, tuple[str, ...]]) -> dict[str, object]:
+    """The answer to everything that can be asked."""
+    found: dict[str, object] = {
+        "read": list(log.read(0, 10_000)),
+        "some": list(log.read(3, 5, topics=["story.turn_opened", "story.narration_accepted"])),
+        "settings": log.settings(),
+        "max_position": log.max_position(),
+        "verify": log.verify(),
+        "open_turns": sorted(log.open_turns(), key=lambda pair: pair[0]),
+    }
+    for campaign in (*CAMPAIGNS, "c_nowhere"):
+        found |= {f"{campaign} {question}": answer for question, answer in of_campaign(log, campaign).items()}
+        for turn in (*turns.get(campaign, ()), "t_unknown"):
+            found[f"{campaign} {turn}"] = outcome(lambda c=campaign, t=turn: log.turn(c, t))  # type: ignore[misc]
+            found[f"{campaign} {turn} events"] = outcome(lambda c=campaign, t=turn: list(log.turn_events(c, t)))  # type: ignore[misc]
+    return found
+
+
+def of_campaign(log: EventLog, campaign: str) -> dict[str, object]:
+    """The answer to everything about one campaign."""
+    facts = outcome(lambda: log.campaign(campaign))
+    found = {
+        "facts": facts,
+        "times": outcome(lambda: log.campaign_times(campaign)),
+        "stream": list(log.read(0, 10_000, stream=campaign)),
+        "max_position": log.max_position(campaign),
+        "last_prompt": log.last_prompt(campaign),
+        "verify": log.verify(campaign),
+    }
+    for node in range(getattr(facts, "last_node", 0) + 2):
+        found |= {f"{node} {question}": answer for question, answer in at_node(log, campaign, node).items()}
+    return found
+
+
+def at_node(log: EventLog, campaign: str, node: int) -> dict[str, object]:
+    """The answer to everything about one node."""
+    return {
+        "node": outcome(lambda: log.node(campaign, node)),
+        "takes": outcome(lambda: list(log.takes(campaign, node))),
+        "floor": outcome(lambda: log.floor(campaign, node)),
+        "line": outcome(lambda: list(log.line(campaign, node))),
+        "line from 3": outcome(lambda: list(log.line(campaign, node, down_to=3))),
+        "text": outcome(lambda: list(log.end_of_line(campaign, node, limit=10_000))),
+        "newest": outcome(lambda: list(log.end_of_line(campaign, node, limit=2))),
+        "page": outcome(lambda: list(log.end_of_line(campaign, node, limit=3, before=4))),
+    }
+
+
+@THOROUGHLY
+@given(STEPS)
+def test_both_logs_say_the_same_and_the_tables_are_what_the_events_make_of_them(steps: list[Step]) -> None:
+    with logs() as (sql, memory):
+        take(enumerate(steps), sql, memory)
+        turns = {campaign: tuple(memory.whole(campaign).turns) for campaign in CAMPAIGNS}
+        assert answers(sql, turns) == answers(memory, turns)
+        assert sql.verify().ok
+        kept = rows(sql)
+        sql.rebuild_decision_tables()
+        assert rows(sql) == kept
+
+
+@LESS_OFTEN
+@given(STEPS, st.integers(0, 30))
+def test_tables_that_were_folded_anew_serve_what_is_asked_next(steps: list[Step], pause: int) -> None:
+    with logs() as (sql, memory):
+        take(enumerate(steps[:pause]), sql, memory)
+        sql.rebuild_decision_tables()
+        take(enumerate(steps[pause:], pause), sql, memory)
+        assert sql.read(0, 10_000) == memory.read(0, 10_000)
