@@ -1,6 +1,6 @@
 """Moving about in a story, naming places, and the difference of two."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -128,7 +128,7 @@ def name_branch(
 def read_tree(
     campaign: CampaignId,
     fabula: ThisFabula,
-    format: Literal["json", "svg"] = Query("json", description="How to show it."),  # noqa: A002  # the parameter's name
+    format: Annotated[Literal["json", "svg"], Query(description="How to show it.")] = "json",  # noqa: A002  # the parameter's name
 ) -> Response:
     """The whole tree: nodes, branches with names and tips, save points, head."""
     if format == "svg":
@@ -148,7 +148,7 @@ def compare_places(
     left: Reference,
     right: Reference,
     fabula: ThisFabula,
-    format: Literal["json", "html"] = Query("json", description="How to show it."),  # noqa: A002  # the parameter's name
+    format: Annotated[Literal["json", "html"], Query(description="How to show it.")] = "json",  # noqa: A002  # the parameter's name
 ) -> Response:
     """How two places differ, each a node, a save point, a branch's name, `head`, `tip` or `position:N`."""
     answer = difference(fabula.store, campaign, left, right)
