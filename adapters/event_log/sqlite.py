@@ -3,7 +3,7 @@
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy import URL, Connection, Engine, create_engine, event
 from sqlalchemy.pool import QueuePool
 
 BUSY_SECONDS = 30
@@ -16,7 +16,7 @@ def writing_engine(path: Path, *, synchronous: str = "FULL") -> Engine:
     A transaction that began as a reader and then wants to write fails at once when another has written meanwhile;
     one that begins IMMEDIATE waits its turn.
     """
-    engine = create_engine(f"sqlite:///{path}", poolclass=QueuePool, pool_size=1, max_overflow=0)
+    engine = create_engine(_url(path), poolclass=QueuePool, pool_size=1, max_overflow=0)
     pragmas = ("journal_mode=WAL", f"synchronous={synchronous}", "foreign_keys=OFF")
     _prepare(engine, pragmas, begin="BEGIN IMMEDIATE")
     return engine
@@ -24,9 +24,14 @@ def writing_engine(path: Path, *, synchronous: str = "FULL") -> Engine:
 
 def reading_engine(path: Path) -> Engine:
     """An engine whose connections cannot write; each transaction sees one state of the store."""
-    engine = create_engine(f"sqlite:///{path}", poolclass=QueuePool, pool_size=4, max_overflow=12)
+    engine = create_engine(_url(path), poolclass=QueuePool, pool_size=4, max_overflow=12)
     _prepare(engine, ("query_only=ON",), begin="BEGIN")
     return engine
+
+
+def _url(path: Path) -> URL:
+    # Made of parts: in the text of a URL, a `?` or a `%` in the name of a directory would mean something else.
+    return URL.create("sqlite", database=str(path))
 
 
 def _prepare(engine: Engine, pragmas: tuple[str, ...], *, begin: str) -> None:

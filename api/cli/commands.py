@@ -1,13 +1,16 @@
 """The commands, as typer sees them. Each imports what it needs when it runs, so that help and completion are instant."""
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from api.cli import campaign_commands, settings_commands
+from api.cli.options import AnyCampaign, Campaign, Endpoint, Home, Host, Json, Model, NoNarrator, Port
+
 app = typer.Typer(
     name="fabula",
     help="Interactive stories told with a language model that you run yourself.",
+    epilog="Exit status: 0 done, 1 the thing checked is not so, 2 wrong use, 3 the store or a server failed.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -16,9 +19,9 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        from api.wiring import VERSION
+        from importlib.metadata import version
 
-        typer.echo(f"fabula {VERSION}")
+        typer.echo(f"fabula {version('fabula')}")
         raise typer.Exit
 
 
@@ -29,16 +32,11 @@ def _fabula(
     """Interactive stories told with a language model that you run yourself."""
 
 
-Home = Annotated[Path | None, typer.Option("--home", help="The data directory. [env: FABULA_HOME]")]
-Endpoint = Annotated[str | None, typer.Option("--endpoint", help="The model server. [env: FABULA_ENDPOINT]")]
-Model = Annotated[str | None, typer.Option("--model", help="The model's name. [env: FABULA_MODEL]")]
-NoNarrator = Annotated[bool, typer.Option("--no-narrator", help="Do not start the small narrator.")]
-
-
 @app.command()
 def serve(
     home: Home = None,
-    port: Annotated[int | None, typer.Option("--port", help="The port to listen on. [env: FABULA_PORT]")] = None,
+    host: Host = None,
+    port: Port = None,
     endpoint: Endpoint = None,
     model: Model = None,
     no_narrator: NoNarrator = False,
@@ -48,5 +46,151 @@ def serve(
     from api.cli.serve import serve as serve_api
     from api.config import read_config
 
-    given = {"home": home, "port": port, "endpoint": endpoint, "model": model}
+    given = {"home": home, "host": host, "port": port, "endpoint": endpoint, "model": model}
     serve_api(read_config(given, narrator=False if no_narrator else None), guide=guide)
+
+
+@app.command()
+def play(
+    campaign: AnyCampaign = None,
+    new: Annotated[bool, typer.Option("--new", help="Begin a new story.")] = False,
+    home: Home = None,
+    endpoint: Endpoint = None,
+    model: Model = None,
+    no_narrator: NoNarrator = False,
+) -> None:
+    """Play in the terminal: the story that is named, else the newest, else a new one."""
+    from api.cli.play import play as play_game
+    from api.config import read_config
+
+    if new and campaign is not None:
+        raise typer.BadParameter("Name a story or give --new, not both.")
+    given = {"home": home, "endpoint": endpoint, "model": model}
+    play_game(read_config(given, narrator=False if no_narrator else None), campaign, new=new)
+
+
+app.add_typer(campaign_commands.app, name="campaigns")
+
+
+@app.command()
+def story(
+    campaign: Campaign,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="How many nodes, the newest.")] = 20,
+    whole: Annotated[bool, typer.Option("--all", help="From the opening on.")] = False,
+    before: Annotated[
+        int | None, typer.Option("--before", min=1, help="Only what is older than this node.", show_default=False)
+    ] = None,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Read a story: its active line, with moments."""
+    from api.cli.stores import configured
+    from api.cli.story import read
+
+    read(configured(home=home), campaign, limit=None if whole else limit, before=before, as_json=as_json)
+
+
+@app.command()
+def audit(
+    campaign: Campaign,
+    place: Annotated[
+        str | None,
+        typer.Argument(metavar="NODE_OR_TURN", help="A node's number or a turn's id.", show_default=False),
+    ] = None,
+    body: Annotated[bool, typer.Option("--body", help="Write exactly the bytes that were sent.")] = False,
+    curl: Annotated[bool, typer.Option("--curl", help="Print a command line that sends them again.")] = False,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=500, help="How many turns to list.")] = 20,
+    before: Annotated[
+        int | None, typer.Option("--before", min=1, help="List older turns than these.", show_default=False)
+    ] = None,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Show what a turn sent and what was read of it; without a node or turn, list the turns."""
+    from api.cli import audit as audits
+    from api.cli.stores import configured
+
+    if sum((body, curl, as_json)) > 1:
+        raise typer.BadParameter("Give one of --body, --curl and --json.")
+    if place is None and (body or curl):
+        raise typer.BadParameter("Name the node or the turn; without one, the turns are listed.")
+    config = configured(home=home)
+    if place is None:
+        audits.list_turns(config, campaign, limit=limit, before=before, as_json=as_json)
+    elif body:
+        audits.show_body(config, campaign, place)
+    elif curl:
+        audits.show_command(config, campaign, place)
+    else:
+        audits.show_record(config, campaign, place, as_json=as_json)
+
+
+@app.command()
+def events(
+    campaign: Campaign,
+    after: Annotated[int, typer.Option("--after", min=0, help="Only what follows this position.")] = 0,
+    limit: Annotated[int, typer.Option("--limit", min=1, max=1000, help="How many.")] = 100,
+    follow: Annotated[bool, typer.Option("--follow", help="Go on with what comes, until Ctrl-C.")] = False,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Show the raw log of a story."""
+    from api.cli import events as logged
+    from api.cli.stores import configured
+
+    config = configured(home=home)
+    if follow:
+        logged.follow(config, campaign, after=after, as_json=as_json)
+    else:
+        logged.list_events(config, campaign, after=after, limit=limit, as_json=as_json)
+
+
+@app.command()
+def verify(
+    campaign: AnyCampaign = None,
+    head: Annotated[
+        str | None, typer.Option("--head", metavar="HASH", help="The head that was noted.", show_default=False)
+    ] = None,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Check that the log is whole: of one story, or all of it."""
+    from api.cli.stores import configured
+    from api.cli.verify import verify as verify_log
+
+    verify_log(configured(home=home), campaign, head, as_json=as_json)
+
+
+@app.command()
+def rebuild(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="The views; all when none is named.")
+    ] = None,
+    status: Annotated[bool, typer.Option("--status", help="Only say how the views stand.")] = False,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Build views anew from the log."""
+    from api.cli import rebuild as views
+    from api.cli.stores import configured
+
+    if status and names:
+        raise typer.BadParameter("--status shows all views; name none.")
+    if status:
+        views.show_status(configured(home=home), as_json=as_json)
+    else:
+        views.rebuild(configured(home=home), names or (), as_json=as_json)
+
+
+app.add_typer(settings_commands.app, name="settings")
+
+
+@app.command()
+def doctor(
+    home: Home = None, port: Port = None, endpoint: Endpoint = None, model: Model = None, as_json: Json = False
+) -> None:
+    """Say what is well, and what to do about what is not."""
+    from api.cli.doctor import examine
+    from api.cli.stores import configured
+
+    examine(configured(home=home, port=port, endpoint=endpoint, model=model), as_json=as_json)

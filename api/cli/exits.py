@@ -3,17 +3,28 @@
 0 done · 1 the thing checked is not so · 2 wrong use · 3 the store or a server failed
 """
 
+import io
+import logging
+import os
 import sys
+from collections.abc import Sequence
 
 import typer
 
-from domain.errors import FabulaError, NotAcceptable, NotFound, NotNow
+from api.cli.terminal_text import harmless
+from domain.errors import FabulaError, InternalError, NotAcceptable, NotFound, NotNow
 
 DONE = 0
 NOT_SO = 1
 WRONG_USE = 2
 FAILED = 3
 INTERRUPTED = 130
+NOT_READ = 141
+"""Standard output was closed before all was written: what a shell reports of a program that ends by SIGPIPE."""
+
+
+class OutputClosed(Exception):
+    """Whoever read standard output has gone away."""
 
 
 def status_of(error: FabulaError) -> int:
@@ -21,17 +32,49 @@ def status_of(error: FabulaError) -> int:
     return WRONG_USE if isinstance(error, NotFound | NotNow | NotAcceptable) else FAILED
 
 
-def run(app: typer.Typer) -> None:
+def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> None:
     """Runs the app and ends the process with its status. Wrong use of a command is typer's to tell, and is 2 as well."""
+    _prepare_streams()
     try:
-        app()
+        try:
+            app(arguments)
+        finally:
+            sys.stdout.flush()
     except FabulaError as error:
         sys.exit(told(error))
     except KeyboardInterrupt:
         sys.exit(INTERRUPTED)
+    except (OutputClosed, BrokenPipeError):
+        _write_to_nobody()
+        sys.exit(NOT_READ)
+    except Exception as error:  # a person gets a sentence, whatever broke
+        logging.getLogger("fabula").debug("internal error", exc_info=True)
+        sys.exit(told(_mistake(error)))
 
 
 def told(error: FabulaError) -> int:
     """Says the error on standard error; its exit status."""
-    typer.echo(f"{error.title}. {error.message}", err=True)
+    sys.stdout.flush()
+    typer.echo(harmless(error.message), err=True)
     return status_of(error)
+
+
+def _mistake(error: Exception) -> FabulaError:
+    return InternalError(f"A command ({type(error).__name__}: {error}; FABULA_LOG_LEVEL=debug says where)")
+
+
+def _prepare_streams() -> None:
+    """Standard streams that take anything: one that is closed, or lacks a character, is no reason to stop."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  # for as long as we run
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+
+
+def _write_to_nobody() -> None:
+    """What is still buffered would be written at the exit, and fail again."""
+    nobody = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nobody, sys.stdout.fileno())
+    os.close(nobody)

@@ -5,7 +5,7 @@ import errno
 import signal
 import socket
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from ipaddress import ip_address
 
 import typer
@@ -20,6 +20,8 @@ from domain.errors import FabulaError, NotAcceptable
 
 GRACE_SECONDS = 5
 """How long open connections may take to end when the server is told to stop."""
+FOLLOWERS_SECONDS = 1.5
+"""How long they may take before the server hangs up."""
 
 
 class PortTaken(FabulaError):
@@ -50,17 +52,49 @@ def serve(config: Config, *, guide: bool = False) -> None:
 
 
 async def _serve(config: Config, listener: socket.socket, narrator: SmallNarrator | None, *, guide: bool) -> None:
-    async with running(config) as fabula:
-        if narrator is not None:
-            await asyncio.to_thread(narrator.wait_until_ready)
-        await _Server(fabula, listener.getsockname()[1], guide=guide).serve(sockets=[listener])
+    told_to_stop = asyncio.Event()
+    with _heeding_signals(told_to_stop):
+        async with running(config) as fabula:
+            if narrator is not None:
+                await _readiness(narrator, told_to_stop)
+            if not told_to_stop.is_set():
+                port = listener.getsockname()[1]
+                await _Server(fabula, port, told_to_stop, guide=guide).serve(sockets=[listener])
+
+
+@contextmanager
+def _heeding_signals(told_to_stop: asyncio.Event) -> Iterator[None]:
+    """SIGINT and SIGTERM ask for an end in order, at any moment. A second one asks for nothing more: it is under way."""
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        loop.add_signal_handler(number, told_to_stop.set)
+    try:
+        yield
+    finally:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.remove_signal_handler(number)
+
+
+async def _readiness(narrator: SmallNarrator, told_to_stop: asyncio.Event) -> None:
+    """Returns when the narrator answers, or is stopped because Fabula is. Raises what `wait_until_ready` raises."""
+    ready = asyncio.create_task(asyncio.to_thread(narrator.wait_until_ready))
+    stop = asyncio.create_task(told_to_stop.wait())
+    await asyncio.wait({ready, stop}, return_when=asyncio.FIRST_COMPLETED)
+    if ready.done():
+        stop.cancel()
+        return ready.result()
+    await asyncio.to_thread(narrator.stop)  # which ends the waiting too
+    with suppress(FabulaError):
+        await ready
+    return None
 
 
 class _Server(uvicorn.Server):
     """Uvicorn, saying one line when it is ready, and closing the running turns before the connections."""
 
-    def __init__(self, fabula: Fabula, port: int, *, guide: bool) -> None:
+    def __init__(self, fabula: Fabula, port: int, told_to_stop: asyncio.Event, *, guide: bool) -> None:
         self._fabula = fabula
+        self._told_to_stop = told_to_stop
         self._where = f"http://{_bracketed(fabula.config.host)}:{port}"
         self._guide = guide
         super().__init__(
@@ -76,15 +110,12 @@ class _Server(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Ends in order at SIGINT and SIGTERM. Uvicorn's own way raises the signal again, past everything still open."""
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self.handle_exit, number, None)
-        try:
-            yield
-        finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
-                loop.remove_signal_handler(number)
+        """Leaves signals alone. Uvicorn's own way raises them again, past everything that is still open."""
+        yield
+
+    async def on_tick(self, counter: int) -> bool:
+        """Whether to end."""
+        return await super().on_tick(counter) or self._told_to_stop.is_set()
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn does, and then the line."""
@@ -96,7 +127,15 @@ class _Server(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         """First the turns, whose listeners then hear how they ended; then the connections."""
         await self._fabula.turns.stop()
+        hanging_up = asyncio.create_task(self._hang_up())
         await super().shutdown(sockets)
+        hanging_up.cancel()
+
+    async def _hang_up(self) -> None:
+        """Ends those who follow the log, and would for ever: as if they had hung up, which is no error."""
+        await asyncio.sleep(FOLLOWERS_SECONDS)
+        for connection in list(self.server_state.connections):
+            connection.transport.close()
 
 
 def _guidance(where: str) -> str:

@@ -4,14 +4,24 @@ from typing import Any
 
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
+from pydantic import BaseModel
 
 from api.http.problem_examples import EXAMPLE_OF
 from api.http.problems import MEDIA_TYPE, STATUS_OF
+from api.http.shapes import audit, campaigns, installation, log, position, problem, story, turns
 from api.http.shapes.problem import Problem
 
 Responses = dict[int | str, dict[str, Any]]
 
 EVENT_STREAM = "text/event-stream"
+
+SHAPES: dict[str, type[BaseModel]] = {
+    name: shape
+    for module in (audit, campaigns, installation, log, position, problem, story, turns)
+    for name, shape in vars(module).items()
+    if isinstance(shape, type) and issubclass(shape, BaseModel) and shape.__module__ == module.__name__
+}
+"""Every shape of the API by its name."""
 
 _ANYWHERE = (
     "bad_request",
@@ -44,7 +54,7 @@ def _problems(codes: list[str]) -> dict[str, Any]:
     examples = {code: {"summary": EXAMPLE_OF[code]["title"], "value": EXAMPLE_OF[code]} for code in codes}
     schema = {"$ref": f"#/components/schemas/{Problem.__name__}"}
     return {
-        "description": "; ".join(f"`{code}`: {EXAMPLE_OF[code]['title'].lower()}" for code in codes),
+        "description": "; ".join(f"`{code}`: {EXAMPLE_OF[code]['title']}" for code in codes),
         "content": {MEDIA_TYPE: {"schema": schema, "examples": examples}},
     }
 
@@ -75,7 +85,10 @@ class DescribedAPI(FastAPI):
 
     def _complete(self, schema: dict[str, Any]) -> None:
         components = schema.setdefault("components", {})
-        components.setdefault("schemas", {})[Problem.__name__] = Problem.model_json_schema()
+        schemas = components.setdefault("schemas", {})
+        schemas[Problem.__name__] = Problem.model_json_schema()
+        for name in SHAPES.keys() & schemas.keys():  # FastAPI drops what is null, in examples too
+            schemas[name]["examples"] = SHAPES[name].model_json_schema()["examples"]
         if self.token_needed:
             components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             schema["security"] = [{"token": []}]

@@ -56,6 +56,7 @@ Accept = Annotated[str, Header(include_in_schema=False)]
 IdempotencyKey = Annotated[
     str | None,
     Header(
+        alias="Idempotency-Key",
         min_length=1,
         max_length=200,
         pattern=r"^[!-~]+$",
@@ -66,6 +67,7 @@ IdempotencyKey = Annotated[
 LastEventId = Annotated[
     str | None,
     Header(
+        alias="Last-Event-ID",
         max_length=32,
         description="The id of the last event that a follower has seen, which browsers send by themselves when they "
         "connect again.",

@@ -4,8 +4,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from threading import Lock
 
-from domain.campaign.facts import TurnFacts
-from domain.campaign.settings import CampaignSettings
+from domain.campaign.facts import NodeFacts, TurnFacts
 from domain.errors import LogDamaged
 from domain.event import Recorded
 from domain.installation import Settings
@@ -95,9 +94,9 @@ class Prompter:
     def prepare(self, campaign: str, turn: TurnFacts, settings: Settings, window: Window) -> Prepared:
         """The request for a running turn. Raises ContextOverflow before any model is asked."""
         built_from = self._log.max_position(campaign)
-        prompt = self.assemble(campaign, turn.parent, settings, window)
-        earlier = self._bodies.newest(campaign)
         place = self._log.node(campaign, turn.parent)
+        prompt = self._assembled(campaign, place, settings, window)
+        earlier = self._bodies.newest(campaign)
         body = prompt.body.data
         stored = store(body, earlier.data, earlier.turn, earlier.chain) if earlier else store(body)
         kept = round(common_prefix(body, earlier.data) / len(earlier.data), 4) if earlier and earlier.data else None
@@ -120,39 +119,36 @@ class Prompter:
 
     def assemble(self, campaign: str, parent: int, settings: Settings, window: Window) -> Prompt:
         """The request for a narration under `parent`, with nothing recorded."""
-        facts = self._log.campaign(campaign)
-        if facts.settings is None:
+        return self._assembled(campaign, self._log.node(campaign, parent), settings, window)
+
+    def _assembled(self, campaign: str, end: NodeFacts, settings: Settings, window: Window) -> Prompt:
+        told = self._log.campaign(campaign).settings
+        if told is None:
             raise AssertionError("a campaign of the log has settings")
-        end = self._log.node(campaign, parent)
-        view = StoryView(
-            campaign=facts.settings,
-            line=self._line(campaign, parent, facts.settings, settings, window, awaits_action=not end.is_player),
-            depth=end.depth,
-            earlier=self._log.floor(campaign, parent),
-        )
+        budget = history_budget(told, settings, window, self._counter, awaits_action=not end.is_player)
+        floor = self._log.floor(campaign, end.node)
+        view = StoryView(campaign=told, line=self._line(campaign, end, budget, floor), depth=end.depth, earlier=floor)
         return assemble(view, settings, window, self._counter)
 
-    def _line(
-        self,
-        campaign: str,
-        parent: int,
-        told: CampaignSettings,
-        settings: Settings,
-        window: Window,
-        *,
-        awaits_action: bool,
-    ) -> tuple[HistoryNode, ...]:
+    def _line(self, campaign: str, end: NodeFacts, budget: int, floor: Floor | None) -> tuple[HistoryNode, ...]:
         """The end of the line: down to the floor, or as much as can possibly fit."""
-        budget = history_budget(told, settings, window, self._counter, awaits_action=awaits_action)
-        floor = self._log.floor(campaign, parent)
         line: list[HistoryNode] = []
         tokens = 0
+        wanted = _first_page(end, budget, floor)
         while not _enough(line, tokens, budget, floor):
             before = line[0].depth if line else None
-            page = self._log.end_of_line(campaign, parent, limit=_PAGE, before=before)
+            page = self._log.end_of_line(campaign, end.node, limit=wanted, before=before)
             tokens += sum(price(node, self._counter) for node in page)
             line[:0] = page
+            wanted = _PAGE
         return tuple(line)
+
+
+def _first_page(end: NodeFacts, budget: int, floor: Floor | None) -> int:
+    """How many nodes to read at once: just those above the floor, where it holds."""
+    if floor is None or budget > floor.budget or floor.depth > end.depth:
+        return _PAGE
+    return end.depth - floor.depth + 1
 
 
 def _enough(line: list[HistoryNode], tokens: int, budget: int, floor: Floor | None) -> bool:

@@ -50,6 +50,11 @@ class Telling:
     _changed: asyncio.Condition = field(default_factory=asyncio.Condition)
     _over: bool = False
 
+    @property
+    def over(self) -> bool:
+        """Whether its last happening has been told."""
+        return self._over
+
     async def add(self, happening: Happening) -> None:
         """Tells all listeners. `Done` and `Failed` are the last."""
         async with self._changed:

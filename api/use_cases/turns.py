@@ -34,7 +34,9 @@ from domain.errors import (
     InternalError,
     ModelReplyEmpty,
     ModelReplyIncomplete,
+    NotFound,
     StoreFailure,
+    StoreUnavailable,
     TurnCancelled,
     TurnInProgress,
     TurnInterrupted,
@@ -45,7 +47,7 @@ from domain.installation import Settings
 from domain.log import EventLog, Execution
 from domain.ports import Ended, IdSource, Liveness, Narrator, NarratorRequest, Usage, WindowProbe
 from domain.prompt.accounting import classify
-from domain.prompt.events import Accounting, PromptSent
+from domain.prompt.events import Accounting, PromptSent, Window
 from domain.prompt.window import with_declared
 
 _Result = TypeVar("_Result")
@@ -53,6 +55,9 @@ _log = structlog.get_logger(__name__)
 
 CANCEL_POLL_SECONDS = 0.25
 """How soon a turn notices that another process was asked to cancel it."""
+
+CLOSE_AGAIN_SECONDS = 1.0
+"""How soon it is tried again to close a turn whose end the store would not take."""
 
 INTERRUPTED = "The process that told this turn ended before it was done. The words are kept; retry, or go on."
 
@@ -113,6 +118,8 @@ class Turns:
         self._cancelled: dict[str, asyncio.Event] = {}
         # Turns of this process whose end the store would not take; they are closed when it does again.
         self._unclosed: dict[str, FailTurn] = {}
+        self._closing: asyncio.Task[None] | None = None
+        self._stopping = False
 
     async def take(
         self, campaign: str, kind: TurnKind, text: str, *, key: str | None = None, replaced_surrogates: int = 0
@@ -147,9 +154,9 @@ class Turns:
     async def cancel(self, campaign: str, turn: str) -> TurnFacts:
         """Asks a running turn to stop and waits until it has. Raises UnknownTurn, TurnNotRunning."""
         await self._clear_if_dead(campaign, await _aside(self._log.turn, campaign, turn))
-        await _aside(self._log.execute, RequestCancel(campaign, turn))
-        if turn in self._cancelled:
+        if turn in self._cancelled:  # first of all: it stops even if the store cannot write down that it was asked to
             self._cancelled[turn].set()
+        await _aside(self._log.execute, RequestCancel(campaign, turn))
         while (facts := await _aside(self._log.turn, campaign, turn)).ended is None:
             await self._clear_if_dead(campaign, facts)
             await asyncio.sleep(CANCEL_POLL_SECONDS / 5)
@@ -162,19 +169,36 @@ class Turns:
         return sum(cleared)
 
     async def stop(self) -> None:
-        """Ends the running turns; each is closed as interrupted, with what had come kept."""
-        for task in list(self._tasks.values()):
-            task.cancel()
-        await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+        """Ends the running turns; each is closed as interrupted, with what had come kept. No turn begins any more."""
+        self._stopping = True
+        stopped: set[asyncio.Task[None]] = set()
+        while running := {*self._beginnings, *self._tasks.values()}:
+            begun = set(self._tasks.values())
+            await asyncio.sleep(0)  # a task that is cancelled before its first step would not close its turn
+            for task in begun - stopped:
+                task.cancel()
+            stopped |= begun
+            await asyncio.wait(running, return_when=asyncio.FIRST_COMPLETED)
+        if self._closing is not None:
+            self._closing.cancel()
+            await self._close_what_is_left()
 
     # Opening
 
     async def _surely(self, beginning: Coroutine[None, None, Telling]) -> Telling:
         """Awaits the beginning of a turn, which goes through even if the one who asked hangs up meanwhile."""
+        if self._stopping:
+            beginning.close()
+            raise StoreUnavailable("Fabula is stopping")
         task = asyncio.create_task(beginning)
         self._beginnings.add(task)
-        task.add_done_callback(self._beginnings.discard)
+        task.add_done_callback(self._begun)
         return await asyncio.shield(task)
+
+    def _begun(self, task: asyncio.Task[Telling]) -> None:
+        self._beginnings.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever waits is told of it; that nobody waits any more is no mistake
 
     async def _begin(self, command: OpenTurn | OpenRetry) -> Telling:
         execution = await self._open(command)
@@ -233,11 +257,12 @@ class Turns:
         try:
             await self._tell_well(telling, turn, course)
         except FabulaError as error:
-            await self._fail(telling, turn, course, error)
+            await _through(self._fail(telling, turn, course, error))
         except asyncio.CancelledError:
             # The process is stopping: what came is kept, and the next process finds the turn closed.
-            course.stage = "interrupted"
-            await asyncio.shield(self._fail(telling, turn, course, TurnInterrupted(turn.turn)))
+            if not telling.over:
+                course.stage = "interrupted"
+                await _through(self._fail(telling, turn, course, TurnInterrupted(turn.turn)))
             raise
         except Exception as error:  # noqa: BLE001  # whatever broke, the turn is closed and the player told
             # Not the error itself: its words and its frames may hold the text of a story.
@@ -248,20 +273,25 @@ class Turns:
                 error=type(error).__name__,
                 at=place_of(error),
             )
-            await self._fail(telling, turn, course, InternalError(f"{type(error).__name__} in turn {turn.turn}"))
+            broke = InternalError(f"{type(error).__name__} in turn {turn.turn}")
+            await _through(self._fail(telling, turn, course, broke))
 
     async def _tell_well(self, telling: Telling, turn: TurnFacts, course: _Course) -> None:
-        settings = await self._resolved_settings()
-        told = await self._probe.window(settings.endpoint, settings.model)
-        window = with_declared(told, settings.context_window_override)
+        settings, window = await self._unless_cancelled(telling, turn, course, self._narrator_as_it_is())
         prepared = await _aside(self._prompter.prepare, telling.campaign, turn, settings, window)
         course.stage = "sending"
         await _aside(self._log.execute, RecordPrompt(telling.campaign, prepared.event))
         self._bodies.remember(telling.campaign, prepared.event, prepared.body)
         course.prepared, course.stage = prepared, "model"
-        await self._hear(telling, turn, course, settings)
+        await self._unless_cancelled(telling, turn, course, self._listen(telling, course, settings))
         course.stage = "reply"
-        await self._accept(telling, turn, course)
+        await _through(self._accept(telling, turn, course))
+
+    async def _narrator_as_it_is(self) -> tuple[Settings, Window]:
+        """The settings in force, and how much the server of theirs reads."""
+        settings = await self._resolved_settings()
+        told = await self._probe.window(settings.endpoint, settings.model)
+        return settings, with_declared(told, settings.context_window_override)
 
     async def _resolved_settings(self) -> Settings:
         """The settings in force; without a model's name, the first that the server offers."""
@@ -273,21 +303,23 @@ class Turns:
             settings = settings.model_copy(update={"model": offered[0] if offered else ""})
         return settings
 
-    async def _hear(self, telling: Telling, turn: TurnFacts, course: _Course, settings: Settings) -> None:
-        """Listens to the reply, until it ends or the player has had enough. Raises ModelFailure, TurnCancelled."""
-        listening = asyncio.create_task(self._listen(telling, course, settings))
+    async def _unless_cancelled(
+        self, telling: Telling, turn: TurnFacts, course: _Course, work: Coroutine[None, None, _Result]
+    ) -> _Result:
+        """What the work comes to. Raises TurnCancelled when the player has had enough first, and what the work raises."""
+        working = asyncio.create_task(work)
         watching = asyncio.create_task(self._watch_for_cancel(telling.campaign, turn.turn))
         try:
-            await asyncio.wait({listening, watching}, return_when=asyncio.FIRST_COMPLETED)
-            if not listening.done():
+            await asyncio.wait({working, watching}, return_when=asyncio.FIRST_COMPLETED)
+            if not working.done():
                 watching.result()
                 course.stage = "cancelled"
                 raise TurnCancelled(turn.turn)
-            listening.result()
+            return working.result()
         finally:
-            for task in (listening, watching):
+            for task in (working, watching):
                 task.cancel()
-            await asyncio.gather(listening, watching, return_exceptions=True)
+            await asyncio.gather(working, watching, return_exceptions=True)
 
     async def _listen(self, telling: Telling, course: _Course, settings: Settings) -> None:
         if course.prepared is None:
@@ -313,8 +345,8 @@ class Turns:
                 await asyncio.wait_for(asked.wait(), CANCEL_POLL_SECONDS)
             with suppress(StoreFailure):
                 facts = await _aside(self._log.turn, campaign, turn)
-                if facts.cancel_requested or facts.ended is not None:
-                    return
+                if facts.cancel_requested:
+                    return  # not for a turn that others closed as interrupted: its reply is taken, late
 
     async def _accept(self, telling: Telling, turn: TurnFacts, course: _Course) -> None:
         reply = course.reply
@@ -365,8 +397,10 @@ class Turns:
             partial_reasoning=course.reply.thought,
             accounting=self._account(telling, turn, course) if heard_to_its_end else None,
         )
-        await self._close(close)
-        await telling.add(Failed(error))
+        try:
+            await self._close(close)
+        finally:
+            await telling.add(Failed(error))
 
     @staticmethod
     def _told_node(telling: Telling) -> int | None:
@@ -379,8 +413,26 @@ class Turns:
         except StoreFailure as error:
             _log.error("turn_left_open", campaign=close.campaign, turn=close.turn, why=error.code)  # a state, not a bug
             self._unclosed[close.turn] = close
+            self._close_later()
         except FabulaError as error:
             _log.info("turn_gone", campaign=close.campaign, turn=close.turn, why=error.code)
+
+    def _close_later(self) -> None:
+        """Nobody may ask for the turn again, and other processes cannot close it while this one lives."""
+        if not self._stopping and (self._closing is None or self._closing.done()):
+            self._closing = asyncio.create_task(self._close_by_and_by(), name="closing turns")
+
+    async def _close_by_and_by(self) -> None:
+        while self._unclosed:
+            await asyncio.sleep(CLOSE_AGAIN_SECONDS)
+            await self._close_what_is_left()
+
+    async def _close_what_is_left(self) -> None:
+        for turn, close in list(self._unclosed.items()):
+            with suppress(StoreFailure):
+                with suppress(NotFound):  # the story was deleted meanwhile
+                    await _aside(self._log.execute, close)
+                self._unclosed.pop(turn, None)
 
 
 def _why_empty(reply: _Reply) -> str:
@@ -392,6 +444,16 @@ def _why_empty(reply: _Reply) -> str:
 def _request_hash(kind: str, text: str) -> str:
     """What tells two requests with one idempotency key apart."""
     return hashlib.sha256(canonical_json([kind, text])).hexdigest()[:32]
+
+
+async def _through(work: Coroutine[None, None, None]) -> None:
+    """Awaits what must not be left half done. Cancelled meanwhile, it raises that when the work is done."""
+    working = asyncio.create_task(work)
+    try:
+        await asyncio.shield(working)
+    except asyncio.CancelledError:
+        await working
+        raise
 
 
 async def _aside(call: Callable[..., _Result], *arguments: Any) -> _Result:

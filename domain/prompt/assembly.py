@@ -1,7 +1,7 @@
 """From a story's settings and line to the request that is sent: one pure function, also for the dry run."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from domain.campaign.settings import CampaignSettings
 from domain.errors import ContextOverflow
@@ -9,7 +9,7 @@ from domain.installation import Settings
 from domain.ports import TokenCounter
 from domain.prompt import texts
 from domain.prompt.budget import MESSAGE_OVERHEAD, SEPARATOR, Budget, budget_for
-from domain.prompt.events import HistorySpan, SectionSpan, TokenTally, Window
+from domain.prompt.events import HistorySpan, Mode, SectionSpan, TokenTally, Window
 from domain.prompt.floor import Floor, Kept, keep
 from domain.prompt.request import Body, messages_of, serialize
 from domain.prompt.sections import LABELS, ORDER, HistoryNode, Section, live_sections, static_sections
@@ -49,6 +49,7 @@ class _Frame:
     tokens: Mapping[str, int]
     transport: int
     budget: Budget
+    mode: Mode
 
     @property
     def protected(self) -> int:
@@ -66,20 +67,20 @@ def history_budget(
     return _frame(campaign, settings, window, counter, awaits_action=awaits_action).for_history
 
 
-def price(node: HistoryNode, counter: TokenCounter) -> int:
-    """What a node of the history takes, its message's borders included."""
-    return counter.count(as_prompted(node)) + MESSAGE_OVERHEAD
+def price(node: HistoryNode, counter: TokenCounter, mode: Mode = "chat") -> int:
+    """What a node of the history takes, with what stands around it. A node without text is not sent and takes nothing."""
+    around = MESSAGE_OVERHEAD if mode == "chat" else SEPARATOR
+    return counter.count(as_prompted(node)) + around if node.text else 0
 
 
 def assemble(view: StoryView, settings: Settings, window: Window, counter: TokenCounter) -> Prompt:
     """The request for the narration that follows the view's line. Raises ContextOverflow before any model is asked."""
     awaits_action = not view.line[-1].is_player
     frame = _frame(view.campaign, settings, window, counter, awaits_action=awaits_action)
-    prices = [price(node, counter) for node in view.line]
+    prices = [price(node, counter, settings.mode) for node in view.line]
     depths = [node.depth for node in view.line]
     kept = keep(depths, prices, frame.for_history, view.earlier, settings.low_water_percent)
-    history, truncated = _shown(view.line[kept.first :], frame.for_history, counter)
-    taken = sum(price(node, counter) for node in history)
+    history, taken, truncated = _fitted(view.line[kept.first :], sum(prices[kept.first :]), frame, counter)
     body = serialize(parameters(settings), messages_of(frame.static, history, frame.live), settings.mode)
     return Prompt(
         body=body,
@@ -108,14 +109,25 @@ def _frame(
     static = static_sections(campaign, settings.narrator_prompt)
     live = live_sections(campaign, awaits_action=awaits_action)
     tokens: dict[str, int] = {section.name: counter.count(section.text) for section in (*static, *live)}
-    own = counter.count(texts.STORY_BEGINS) + 2 * MESSAGE_OVERHEAD
-    transport = SEPARATOR * len(tokens) + own
-    frame = _Frame(
-        static, live, tokens, transport, budget_for(settings.context_budget, window, settings.max_output_tokens)
-    )
+    budget = budget_for(settings.context_budget, window, settings.max_output_tokens)
+    frame = _Frame(static, live, tokens, _transport(counter), budget, settings.mode)
     if frame.for_history <= 0:
-        raise ContextOverflow(_parts(frame), frame.budget.effective, window_binds=frame.budget.window_binds)
+        raise _overflow(frame, {})
     return frame
+
+
+def _transport(counter: TokenCounter) -> int:
+    """What the client itself adds: a separator per slot of a section, and at most four messages around the history.
+
+    They are the system message, the one that opens the story, the one that the live sections end, and the opening of
+    the reply.
+    """
+    return SEPARATOR * len(ORDER) + counter.count(texts.STORY_BEGINS) + 4 * MESSAGE_OVERHEAD
+
+
+def _overflow(frame: _Frame, history: Mapping[str, int]) -> ContextOverflow:
+    parts = {**_parts(frame), **history}
+    return ContextOverflow(parts, frame.budget.effective, window_binds=frame.budget.window_binds)
 
 
 def _parts(frame: _Frame) -> dict[str, int]:
@@ -127,26 +139,39 @@ def _parts(frame: _Frame) -> dict[str, int]:
     }
 
 
-def _shown(line: Sequence[HistoryNode], budget: int, counter: TokenCounter) -> tuple[tuple[HistoryNode, ...], bool]:
-    """The kept nodes; a single one that is larger than the whole budget loses its front."""
-    if len(line) > 1 or price(line[0], counter) <= budget:
-        return tuple(line), False
-    only = line[0]
-    frame = price(HistoryNode(only.node, only.depth, only.kind, ""), counter)
-    room = max(1, budget - frame)
-    cut = HistoryNode(only.node, only.depth, only.kind, counter.tail(only.text, room))
-    while price(cut, counter) > budget and room > 1:
+def _fitted(
+    line: Sequence[HistoryNode], tokens: int, frame: _Frame, counter: TokenCounter
+) -> tuple[tuple[HistoryNode, ...], int, bool]:
+    """The kept nodes that have text, their price, and whether a single one, too large alone, has lost its front."""
+    told = tuple(node for node in line if node.text)
+    if tokens <= frame.for_history:
+        return told, tokens, False
+    cut = _cut(told[-1], frame, counter)
+    return (cut,), price(cut, counter, frame.mode), True
+
+
+def _cut(node: HistoryNode, frame: _Frame, counter: TokenCounter) -> HistoryNode:
+    """The longest end of a node that fits, at least its last character. ContextOverflow when not even that does."""
+    least = replace(node, text=node.text[-1])
+    spare = frame.for_history - price(least, counter, frame.mode)
+    if spare < 0:
+        raise _overflow(frame, {"history": frame.for_history - spare})
+    room = spare + counter.count(least.text)
+    while room > 0:
+        cut = replace(node, text=counter.tail(node.text, room))
+        if cut.text and price(cut, counter, frame.mode) <= frame.for_history:
+            return cut
         room -= max(1, room // 50)
-        cut = HistoryNode(only.node, only.depth, only.kind, counter.tail(only.text, room))
-    return (cut,), True
+    return least
 
 
 def _spans(
     body: Body, frame: _Frame, history: Sequence[HistoryNode], taken: int, kept: Kept
 ) -> tuple[SectionSpan, ...]:
     why = {section.name: section.why for section in (*frame.static, *frame.live)}
-    begins = f"from the floor at moment {kept.floor_depth}" if kept.floor_depth else "from its beginning"
-    why["history"] = f"nodes {history[0].node}–{history[-1].node}, the line {begins}"
+    if history:
+        begins = f"from the floor at moment {kept.floor_depth}" if kept.floor_depth else "from its beginning"
+        why["history"] = f"nodes {history[0].node}–{history[-1].node}, the line {begins}"
     tokens = {**frame.tokens, "history": taken}
     return tuple(
         SectionSpan(name=name, label=LABELS[name], tokens=tokens[name], why=why[name], spans=body.spans[name])
@@ -172,8 +197,8 @@ def _history(
     view: StoryView, history: Sequence[HistoryNode], kept: Kept, frame: _Frame, *, truncated: bool
 ) -> HistorySpan:
     return HistorySpan(
-        first_node=history[0].node,
-        last_node=history[-1].node,
+        first_node=history[0].node if history else None,
+        last_node=history[-1].node if history else None,
         total=view.depth,
         floor_depth=kept.floor_depth,
         floor_moved=kept.moved,

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from domain.prompt.events import Window
 
-MESSAGE_OVERHEAD = 4
-"""What a chat template adds to a message: its role and its two borders. More than that is what the reserve is for."""
+MESSAGE_OVERHEAD = 5
+"""What a chat template adds to a message: two borders, its role, two line breaks (ChatML, Llama 3 and Gemma alike)."""
 
 SEPARATOR = 1
 """The blank line between two sections."""

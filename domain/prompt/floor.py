@@ -10,6 +10,13 @@ from dataclasses import dataclass
 
 _GROWN = "the history budget has grown, so the floor was found anew"
 
+_WORTH = 16
+"""The floor moves back for no less than a sixteenth of the budget.
+
+What stands around the history changes in size, the continue hint to begin with, so its budget goes up and down a little
+all the time; a floor that followed it would cost the server's cache each time.
+"""
+
 
 @dataclass(frozen=True)
 class Floor:
@@ -40,7 +47,7 @@ def keep(
         return Kept(0, None, _GROWN if earlier is not None and earlier.depth > 1 else None)
     anew = _low_water(prices, budget * low_water_percent // 100)
     stands = _standing(depths, prices, budget, earlier)
-    if stands is not None and not (_grown(budget, earlier) and anew < stands):
+    if stands is not None and not (_grown(budget, earlier) and sum(prices[anew:stands]) * _WORTH >= budget):
         return Kept(stands, depths[stands], None)
     return Kept(anew, depths[anew], _reason(depths[anew], earlier))
 
@@ -54,11 +61,7 @@ def _standing(depths: Sequence[int], prices: Sequence[int], budget: int, earlier
 
 
 def _grown(budget: int, earlier: Floor | None) -> bool:
-    """Whether there is more room than there was, so that the floor may move back.
-
-    Forward it never moves for that: what stands around the history changes in size, so its budget goes up and down by
-    a few tokens all the time.
-    """
+    """Whether there is more room than there was, so that the floor may move back. Forward it never moves for that."""
     return earlier is not None and budget > earlier.budget
 
 

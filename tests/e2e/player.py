@@ -2,9 +2,10 @@
 
 import json
 import threading
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from types import TracebackType
 from typing import Any, Self
 
@@ -131,7 +132,6 @@ class Player:
 
     server: ServerProcess
     campaign: str
-    _listenings: list[Listening] = field(default_factory=list)
 
     @classmethod
     def of_a_new_story(cls, server: ServerProcess, **settings: object) -> Self:
@@ -182,6 +182,15 @@ class Player:
         headers = {"Idempotency-Key": key} if key else {}
         path = "/retry" if retry else "/turns"
         return Listening(self.server.new_client(), self.path + path, None if retry else body, headers)
+
+    @contextmanager
+    def waiting(self, text: str, *, kind: str = "do", key: str = "") -> Iterator[Callable[[], httpx.Response]]:
+        """Takes a turn and waits for its JSON answer, in a thread of its own; the answer when it is asked for."""
+        headers = {"Idempotency-Key": key} if key else {}
+        with self.server.new_client() as client, ThreadPoolExecutor(1) as thread:
+            body = {"kind": kind, "text": text}
+            answer = thread.submit(client.post, f"{self.path}/turns", json=body, headers=headers)
+            yield lambda: answer.result(ANSWER_SECONDS)
 
     def told(self) -> list[tuple[str, str]]:
         """The story's nodes after the opening: their kinds and texts."""

@@ -162,5 +162,5 @@ STEPS: st.SearchStrategy[list[Step]] = st.lists(
 )
 """What happens to a store."""
 
-STORY = st.lists(ASKS.map(lambda ask: replace(ask, campaign=CAMPAIGNS[0])), min_size=20, max_size=60)
+STORY = st.lists(ASKS.map(lambda ask: replace(ask, campaign=CAMPAIGNS[0])), min_size=20, max_size=45)
 """What happens to one story."""

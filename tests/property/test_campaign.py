@@ -12,7 +12,7 @@ from domain.campaign.facts import OPENING, CampaignFacts, StoryEvent, evolve
 from domain.errors import FabulaError
 from tests.property.steps import CAMPAIGNS, STORY, Ask
 
-OFTEN = settings(max_examples=30, deadline=None)
+OFTEN = settings(max_examples=20, deadline=None)
 
 
 def events_of(story: list[Ask]) -> list[StoryEvent]:

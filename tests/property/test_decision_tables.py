@@ -6,6 +6,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
@@ -19,8 +20,11 @@ from tests.fakes.event_log import MemoryEventLog
 from tests.fakes.time_and_names import NumberedNames, TickingClock
 from tests.property.steps import CAMPAIGNS, STEPS, Ask, Change, Delete, Step
 
-THOROUGHLY = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-LESS_OFTEN = settings(THOROUGHLY, max_examples=15)
+pytestmark = pytest.mark.timeout(900)
+"""An example that fails is made smaller for up to five minutes, and is worth waiting for."""
+
+THOROUGHLY = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+LESS_OFTEN = settings(THOROUGHLY, max_examples=10)
 
 
 @contextmanager

@@ -87,7 +87,7 @@ def bounds(said: Sequence[Any]) -> Sequence[Any]:
     return [limit for each in said for limit in (each.metadata if isinstance(each, FieldInfo) else [each])]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: str(kind.topic))
 @given(data=st.data())
 def test_an_event_is_read_back_as_it_was_written_and_to_the_same_bytes(kind: type[DomainEvent], data: Any) -> None:
@@ -99,7 +99,7 @@ def test_an_event_is_read_back_as_it_was_written_and_to_the_same_bytes(kind: typ
     assert catalogue().encode(read) == written
 
 
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=10, deadline=None)
 @pytest.mark.parametrize("kind", EVENTS, ids=lambda kind: str(kind.topic))
 @given(data=st.data())
 def test_a_payload_is_compact_json_whose_keys_are_sorted(kind: type[DomainEvent], data: Any) -> None:

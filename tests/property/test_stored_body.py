@@ -2,7 +2,7 @@
 
 from itertools import pairwise
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.prompt.events import StoredBody
@@ -27,6 +27,7 @@ def relatives(draw: st.DrawFn) -> tuple[bytes, bytes]:
     return base, b"".join(draw(st.lists(stretches | PIECES, max_size=12)))
 
 
+@settings(deadline=None)
 @given(relatives() | st.tuples(BODIES, BODIES), st.integers(0, 2 * WHOLE_EVERY))
 def test_a_body_comes_back_to_the_byte(bodies: tuple[bytes, bytes], chain: int) -> None:
     base, body = bodies
@@ -37,6 +38,7 @@ def test_a_body_comes_back_to_the_byte(bodies: tuple[bytes, bytes], chain: int) 
     assert (stored.base is None) == (stored.chain == 0)
 
 
+@settings(deadline=None)
 @given(st.lists(BODIES, min_size=1, max_size=8))
 def test_a_chain_of_bodies_comes_back_from_its_first(bodies: list[bytes]) -> None:
     stored = [store(bodies[0])]
@@ -48,6 +50,7 @@ def test_a_chain_of_bodies_comes_back_from_its_first(bodies: list[bytes]) -> Non
         assert rebuilt == body
 
 
+@settings(deadline=None)
 @given(relatives())
 def test_what_is_copied_is_never_stored_again(bodies: tuple[bytes, bytes]) -> None:
     base, body = bodies
@@ -57,6 +60,7 @@ def test_what_is_copied_is_never_stored_again(bodies: tuple[bytes, bytes]) -> No
     assert all(start >= 0 and length > 0 and start + length <= len(base) for start, length in stored.copies)
 
 
+@settings(deadline=None)
 @given(relatives() | st.tuples(BODIES, BODIES))
 def test_the_common_prefix_is_the_longest(bodies: tuple[bytes, bytes]) -> None:
     one, other = bodies

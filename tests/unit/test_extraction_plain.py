@@ -1,7 +1,7 @@
 """Extractor `0`: a reply is story as it stands."""
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
@@ -39,6 +39,7 @@ def test_each_removal_names_its_rule_and_the_extraction_its_extractor() -> None:
     assert extraction.extractor == "0"
 
 
+@settings(deadline=None)
 @given(st.text() | st.text(alphabet=" \n\t\u2003\x1fa"))
 def test_the_prose_is_the_reply_without_its_removals_and_nothing_else_is_lost(raw: str) -> None:
     extraction = extract_plain(raw)
@@ -47,6 +48,7 @@ def test_the_prose_is_the_reply_without_its_removals_and_nothing_else_is_lost(ra
     assert len(extraction.prose) + sum(removal.end - removal.start for removal in extraction.removals) == len(raw)
 
 
+@settings(deadline=None)
 @given(st.text(), st.lists(st.integers(0, 40), max_size=12))
 def test_removals_and_prose_put_back_in_place_are_the_reply(raw: str, cuts: list[int]) -> None:
     edges = sorted(min(cut, len(raw)) for cut in cuts)

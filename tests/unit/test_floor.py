@@ -59,6 +59,14 @@ def test_a_budget_that_has_grown_gives_nothing_up() -> None:
     assert floor_of(720, Floor(4, 700)) == Kept(3, 4, None)
 
 
+def test_a_budget_that_has_grown_a_little_moves_nothing_back() -> None:
+    """The low-water mark of 160 is at the last ten nodes; a sixteenth is what two of the cheap ones cost."""
+    depths, prices = range(1, 102), [*[5] * 100, 50]
+    assert keep(depths, prices, 160, Floor(93, 159), 60) == Kept(92, 93, None)
+    assert keep(depths, prices, 160, Floor(94, 159), 60).floor_depth == 92
+    assert keep(depths, prices, 160, Floor(94, 160), 60).floor_depth == 94
+
+
 def test_a_grown_budget_that_is_still_too_small_moves_the_floor_forward() -> None:
     assert floor_of(620, Floor(4, 600)) == Kept(7, 8, "the history no longer fitted above the old floor")
 

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.text import REPLACEMENT, without_lone_surrogates
@@ -29,6 +29,7 @@ def test_each_lone_surrogate_is_replaced_and_counted(text: str, clean: str, coun
     assert without_lone_surrogates(text) == (clean, count)
 
 
+@settings(deadline=None)
 @given(ANY)
 def test_what_comes_out_can_be_written_and_is_as_long(text: str) -> None:
     clean, count = without_lone_surrogates(text)

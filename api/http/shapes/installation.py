@@ -4,7 +4,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, field_validator
 
-from api.http.shapes.schema import as_tuple, change_with_examples, with_examples
+from api.http.shapes.schema import as_integer, as_tuple, change_with_examples, with_examples
 from domain.installation import Settings
 from domain.prompt.events import Window
 
@@ -53,6 +53,7 @@ class SettingsChange(Settings):
         {"endpoint": "http://127.0.0.1:11434/v1", "model": "llama3.2"}, {"top_p": None, "stop": ["\n\n\n"]}
     )
 
+    _whole_numbers = field_validator("*", mode="before")(as_integer)
     _stop_as_tuple = field_validator("stop", mode="before")(as_tuple)
 
 

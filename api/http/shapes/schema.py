@@ -29,3 +29,8 @@ def change_with_examples(*examples: dict[str, Any]) -> ConfigDict:
 def as_tuple(value: object) -> object:
     """A JSON array as the tuple that the domain's models hold; what is no array is left to be refused."""
     return tuple(value) if isinstance(value, list) else value
+
+
+def as_integer(value: object) -> object:
+    """A whole number as one: to JSON, 5.0 is 5. What is no whole number is left to be judged as it is."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value

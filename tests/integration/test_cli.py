@@ -1,0 +1,702 @@
+"""The commands, over real stores and a model server on a real socket: in this process, and as programs of their own."""
+
+import asyncio
+import hashlib
+import io
+import logging
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import orjson
+import pytest
+import structlog
+
+from adapters.time_and_names import RandomNames
+from api.cli import exits
+from api.cli.commands import app
+from api.config import Config
+from api.use_cases.campaigns import create_campaign
+from api.use_cases.diagnosis import Finding, diagnose
+from api.wiring import running
+from domain.campaign.settings import CampaignSettings
+from domain.errors import ModelRefused
+from tests.fakes.model_server import Reply, ScriptedModelServer
+
+FABULA = [sys.executable, "-c", "from api.cli import main; main()"]
+"""The program, as its entry point starts it."""
+
+OPENING = "A door stands open that was never open before."
+NASTY = "It says \x1b[31mred\x00 and [bold]plain[/bold] :smile:."
+
+
+class Shell:
+    """Runs commands in this process and remembers what they printed."""
+
+    def __init__(self, capture: pytest.CaptureFixture[str], home: Path) -> None:
+        self._capture = capture
+        self.home = home
+        self.out = ""
+        self.err = ""
+
+    def run(self, *arguments: str, home: Path | None = None) -> int:
+        """The exit status."""
+        self._capture.readouterr()
+        with pytest.raises(SystemExit) as ended:
+            exits.run(app, [*arguments, "--home", str(home or self.home)])
+        self.out, self.err = self._capture.readouterr()
+        return int(ended.value.code or 0)
+
+    def json(self, *arguments: str, status: int = 0) -> Any:
+        assert self.run(*arguments, "--json") == status, self.err
+        return orjson.loads(self.out)
+
+
+def free_port() -> int:
+    with socket.socket() as listener:
+        listener.bind(("127.0.0.1", 0))
+        return int(listener.getsockname()[1])
+
+
+@pytest.fixture(autouse=True)
+def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """No variable of the machine's own; ports that nobody else has; logging as it was before."""
+    for name in [name for name in os.environ if name.startswith("FABULA_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("FABULA_PORT", str(free_port()))
+    monkeypatch.setenv("FABULA_NARRATOR_PORT", str(free_port()))
+    handlers = logging.root.handlers[:]
+    yield
+    structlog.reset_defaults()
+    logging.root.handlers[:] = handlers
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Shell:
+    """A shell over a store that is not there yet."""
+    return Shell(capsys, tmp_path / "home")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[ScriptedModelServer]:
+    with ScriptedModelServer(n_ctx=4096) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def original(server: ScriptedModelServer, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A played store and its story: opening, a turn, a retry of it, a turn that failed, a turn told after all."""
+    home = tmp_path_factory.mktemp("original")
+    server.script(Reply("First."), Reply(NASTY), Reply.refusal(500, "out of \x1bmemory"), Reply("Third."))
+    config = Config(home=home, endpoint=server.endpoint, model="scripted-model", narrator=False, log_level="error")
+    return home, asyncio.run(_play(config))
+
+
+async def _play(config: Config) -> str:
+    async with running(config) as fabula:
+        campaign = create_campaign(
+            fabula.log, RandomNames(), CampaignSettings(title="The [red]dóor", canon=("It is old.",)), OPENING
+        )
+        await (await fabula.turns.take(campaign, "do", "I go in")).answer()
+        await (await fabula.turns.retry(campaign)).answer()
+        with pytest.raises(ModelRefused):
+            await (await fabula.turns.take(campaign, "say", "Who is there?")).answer()
+        await (await fabula.turns.take(campaign, "continue", "")).answer()
+    return campaign
+
+
+@pytest.fixture
+def played(shell: Shell, original: tuple[Path, str]) -> str:
+    """The story of the shell's store, which is a copy of the played one."""
+    shutil.copytree(original[0], shell.home)
+    return original[1]
+
+
+# Stories
+
+
+def test_without_a_store_a_command_says_how_to_begin_and_makes_none(shell: Shell) -> None:
+    assert shell.run("campaigns") == 2
+    assert "holds no store. `fabula play` begins a story there" in shell.err
+    assert not shell.home.exists()
+
+
+def test_a_story_is_created_shown_revised_and_listed(shell: Shell) -> None:
+    created = shell.json(
+        "campaigns", "new", "--title", "Far", "--opening", OPENING, "--canon", "One.", "--canon", "Two.",
+        "--persona-name", "Ilse", "--narration-length", "brief", "--memory-enabled",
+    )  # fmt: skip
+    assert created["settings"]["opening"] == OPENING
+    assert created["settings"]["canon"] == ["One.", "Two."]
+    assert created["settings"]["memory_enabled"] is True
+
+    revised = shell.json("campaigns", "revise", created["id"], "--persona-pronouns", "she/her", "--title", "Farther")
+    assert revised["settings"]["persona"] == {"name": "Ilse", "pronouns": "she/her", "description": ""}
+    assert revised["settings"]["canon"] == ["One.", "Two."]
+
+    assert shell.json("campaigns", "revise", created["id"], "--no-canon")["settings"]["canon"] == []
+    assert shell.json("campaigns", "show", created["id"])["title"] == "Farther"
+    assert [row["title"] for row in shell.json("campaigns")["campaigns"]] == ["Farther"]
+    assert shell.run("campaigns", "show", created["id"]) == 0
+    assert "name: Ilse; pronouns: she/her" in shell.out
+    assert shell.err == ""
+
+
+def test_pages_of_the_list_say_how_to_go_on(shell: Shell) -> None:
+    for title in ("One", "Two", "Three"):
+        shell.json("campaigns", "new", "--title", title)
+
+    page = shell.json("campaigns", "--limit", "2")
+    assert [row["title"] for row in page["campaigns"]] == ["Three", "Two"]
+    assert [row["title"] for row in shell.json("campaigns", "--after", str(page["next"]))["campaigns"]] == ["One"]
+    assert shell.run("campaigns", "--limit", "2") == 0
+    assert f"--after {page['next']}" in shell.out
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--title", "x" * 201), "title:"),
+        (("--narration-length", "endless"), "narration_length:"),
+        (("--opening", "x" * 200_001), "opening:"),
+        (("--persona-name", "x" * 201), "persona.name:"),
+    ],
+)
+def test_what_cannot_be_so_is_named(shell: Shell, options: tuple[str, str], said: str) -> None:
+    assert shell.run("campaigns", "new", *options) == 2
+    assert said in shell.err
+    assert not shell.home.exists()
+
+
+def test_bytes_that_are_no_text_do_not_stop_a_story(shell: Shell) -> None:
+    created = shell.json("campaigns", "new", "--title", "lone \udcff", "--opening", "x\udcff")
+
+    assert (created["title"], created["settings"]["opening"]) == ("lone \ufffd", "x\ufffd")
+
+
+def test_a_revision_must_name_something(shell: Shell, played: str) -> None:
+    assert shell.run("campaigns", "revise", played) == 2
+    assert shell.run("campaigns", "revise", played, "--canon", "x", "--no-canon") == 2
+
+
+def test_deleting_asks_and_where_nobody_answers_refuses(shell: Shell, played: str) -> None:
+    assert shell.run("campaigns", "delete", played) == 2
+    assert "--yes" in shell.err
+
+    tombstone = shell.json("campaigns", "delete", played, "--yes")
+    assert (tombstone["campaign"], tombstone["title"]) == (played, "The [red]dóor")
+    assert shell.run("story", played) == 2
+    assert shell.json("campaigns") == {"campaigns": [], "next": None}
+    assert shell.run("campaigns") == 0
+    assert "`fabula play` begins one" in shell.out
+
+
+def test_options_before_a_subcommand_are_refused_and_not_ignored(shell: Shell, played: str, tmp_path: Path) -> None:
+    with pytest.raises(SystemExit) as ended:
+        exits.run(app, ["campaigns", "--home", str(tmp_path / "other"), "show", played])
+    assert ended.value.code == 2
+    with pytest.raises(SystemExit) as ended:
+        exits.run(app, ["settings", "--home", str(tmp_path / "other"), "set", "seed", "1"])
+    assert ended.value.code == 2
+    assert not (tmp_path / "other").exists()
+
+
+# Reading
+
+
+def test_a_story_is_read_with_its_moments_and_takes(shell: Shell, played: str) -> None:
+    assert shell.run("story", played) == 0
+    assert shell.out == (
+        f"Moment 1 · node 1\n{OPENING}\n\n"
+        "Moment 2 · node 2\n> You go in\n\n"
+        "Moment 3 · node 4 · take 2 of 2\nIt says ␛[31mred␀ and [bold]plain[/bold] :smile:.\n\n"
+        'Moment 4 · node 5\n> You say, "Who is there?"\n\n'
+        "Moment 5 · node 6\nThird.\n\n"
+        "Moment 5\n"
+    )
+    assert shell.err == ""
+
+
+def test_pages_of_a_story(shell: Shell, played: str) -> None:
+    page = shell.json("story", played, "--limit", "2")
+    assert [node["node"] for node in page["nodes"]] == [5, 6]
+    assert page["next"] == 5
+    assert shell.run("story", played, "--limit", "2") == 0
+    assert "--before 5, or --all" in shell.out
+    assert [node["node"] for node in shell.json("story", played, "--before", "5")["nodes"]] == [1, 2, 4]
+    whole = shell.json("story", played, "--all")
+    assert ([node["node"] for node in whole["nodes"]], whole["next"]) == ([1, 2, 4, 5, 6], None)
+
+
+def test_the_turns_are_listed_newest_first_failed_ones_too(shell: Shell, played: str) -> None:
+    turns = shell.json("audit", played)["turns"]
+    assert [turn["ended"] for turn in turns] == ["accepted", "model", "accepted", "accepted"]
+
+    assert shell.run("audit", played, "--limit", "3") == 0
+    assert "model: model_refused" in shell.out
+    assert "Older ones: --before" in shell.out
+
+
+def test_a_record_says_what_was_sent_and_why(shell: Shell, played: str) -> None:
+    assert shell.run("audit", played, "6") == 0
+    for said in (
+        "the story's canon is in every prompt",
+        "4096 tokens, loaded, verified",
+        "(16384 are configured)",
+        "nodes 1 to 5, of a line of 4: the whole story fits",
+        "of the earlier request's bytes are repeated from its start",
+        "all that was sent, as far as its count can tell",
+        "scripted-model",
+    ):
+        assert said in shell.out
+    record = shell.json("audit", played, "6")
+    assert record["body_sha256"] in shell.out
+    assert shell.json("audit", played, record["turn"]) == record
+
+
+def test_the_record_of_a_failed_turn(shell: Shell, played: str) -> None:
+    failed = next(turn for turn in shell.json("audit", played)["turns"] if turn["error"])
+
+    assert shell.run("audit", played, failed["turn"]) == 0
+    assert "no node: the turn failed" in shell.out
+    assert shell.json("audit", played, "5")["turn"] == failed["turn"]
+
+
+def test_the_body_is_exactly_what_the_server_received(shell: Shell, played: str, server: ScriptedModelServer) -> None:
+    assert shell.run("audit", played, "6", "--body") == 0
+    assert shell.err == ""
+    assert shell.out.encode() in [request.body for request in server.narrations]
+
+
+def test_the_command_line_names_the_key_only_when_there_is_one(
+    shell: Shell, played: str, server: ScriptedModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert shell.run("audit", played, "6", "--curl") == 0
+    assert f"{server.endpoint}/chat/completions" in shell.out
+    assert "Authorization" not in shell.out
+
+    monkeypatch.setenv("FABULA_API_KEY", "sk-very-secret")
+    assert shell.run("audit", played, "6", "--curl") == 0
+    assert '"Authorization: Bearer $FABULA_API_KEY"' in shell.out
+    assert "sk-very-secret" not in shell.out + shell.err
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [("99", "no node 99"), ("t_nothing", "no turn 't_nothing'"), ("1", "is the opening"), ("²", "no turn")],
+)
+def test_a_place_that_is_not_there_is_wrong_use(shell: Shell, played: str, place: str, said: str) -> None:
+    assert shell.run("audit", played, place) == 2
+    assert said in shell.err
+    assert shell.out == ""
+
+
+@pytest.mark.parametrize("options", [("6", "--body", "--curl"), ("6", "--body", "--json"), ("--body",), ("--curl",)])
+def test_an_audit_prints_one_thing(shell: Shell, played: str, options: tuple[str, ...]) -> None:
+    assert shell.run("audit", played, *options) == 2
+
+
+def test_the_raw_log(shell: Shell, played: str) -> None:
+    first = shell.json("events", played, "--limit", "1")
+    assert [event["topic"] for event in first["events"]] == ["campaign.started"]
+    rest = shell.json("events", played, "--after", str(first["next"]))
+    assert rest["next"] is None
+    assert shell.run("events", played, "--limit", "1") == 0
+    assert "campaign.started · player · version 1" in shell.out
+    assert f"More: --after {first['next']}" in shell.out
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("story",), ("audit",), ("audit", "3"), ("events",), ("events", "--follow"), ("verify",), ("campaigns", "show"),
+     ("campaigns", "revise", "--title", "x"), ("campaigns", "delete", "--yes"), ("play", "--no-narrator")],
+)  # fmt: skip
+def test_a_story_that_is_not_there_is_wrong_use(shell: Shell, played: str, command: tuple[str, ...]) -> None:
+    words = 2 if command[0] == "campaigns" else 1
+
+    assert shell.run(*command[:words], "c_nowhere", *command[words:]) == 2
+    assert "There is no campaign 'c_nowhere'" in shell.err
+    assert shell.out == ""
+
+
+# Integrity
+
+
+def test_a_whole_log_is_verified_and_its_head_compared(shell: Shell, played: str) -> None:
+    whole = shell.json("verify")
+    assert whole["ok"]
+    assert shell.run("verify", "--head", whole["head"].upper()) == 0
+    assert f"{whole['events']} events, head {whole['head']}" in shell.out
+
+    assert shell.run("verify", "--head", "0" * 64) == 1
+    assert "not the one that was noted" in shell.err
+    assert shell.json("verify", played)["events"] == whole["events"]
+
+
+def test_a_changed_event_is_named(shell: Shell, played: str) -> None:
+    with sqlite3.connect(shell.home / "log.db") as connection:
+        connection.execute("UPDATE event SET at = '2001-01-01T00:00:00.000000Z' WHERE version = 3")
+    connection.close()
+
+    assert shell.run("verify") == 1
+    assert f"event 3 of {played} (position 3)" in shell.out
+    assert shell.json("verify", played, status=1)["first_bad"]["version"] == 3
+
+
+def test_a_changed_event_is_found_by_the_doctor(shell: Shell, played: str) -> None:
+    with sqlite3.connect(shell.home / "log.db") as connection:
+        connection.execute("UPDATE event SET actor = 'nobody' WHERE version = 4")
+    connection.close()
+
+    assert shell.run("doctor") == 1
+    assert f"Event 4 of {played} does not follow" in shell.out
+
+
+def test_views_are_rebuilt(shell: Shell, played: str) -> None:
+    before = shell.json("story", played)
+    assert shell.run("rebuild", "story") == 0
+    assert shell.json("rebuild")["projections"] == shell.json("rebuild", "--status")["projections"]
+    assert {view["state"] for view in shell.json("rebuild", "--status")["projections"]} == {"current"}
+    assert shell.json("story", played) == before
+
+
+def test_only_views_that_there_are_can_be_rebuilt(shell: Shell, played: str) -> None:
+    assert shell.run("rebuild", "story", "nope") == 2
+    assert "There is no projection 'nope'" in shell.err
+    assert shell.run("rebuild", "story", "--status") == 2
+
+
+# Settings
+
+
+def test_settings_are_set_and_say_where_they_come_from(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shell.json("settings", "set", "max_output_tokens", "500")["max_output_tokens"] == 500
+    assert shell.json("settings", "set", "stop", '["###"]')["stop"] == ["###"]
+    assert shell.json("settings", "set", "model", "llama3.2")["model"] == "llama3.2"
+    assert shell.json("settings", "set", "seed", "7")["seed"] == 7
+    assert shell.json("settings", "set", "seed", "null")["seed"] is None
+
+    monkeypatch.setenv("FABULA_ENDPOINT", "http://127.0.0.1:1/v1")
+    assert shell.run("settings") == 0
+    lines = {line.split()[0]: line for line in shell.out.splitlines()}
+    assert lines["max_output_tokens"].split() == ["max_output_tokens", "set", "500"]
+    assert lines["temperature"].split()[1:] == ["default", "0.8"]
+    assert "FABULA_ENDPOINT or --endpoint  http://127.0.0.1:1/v1" in lines["endpoint"]
+    assert shell.run("settings", "set", "endpoint", "http://127.0.0.1:2/v1") == 0
+    assert "FABULA_ENDPOINT is set, and wins" in shell.err
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "said"),
+    [
+        ("tempo", "1", "temperature"),
+        ("temperature", "hot", "temperature:"),
+        ("seed", "-1", "seed:"),
+        ("endpoint", "http://93.184.216.34/v1", "is refused"),
+        ("mode", "opera", "mode:"),
+    ],
+)
+def test_a_setting_that_cannot_be_so_is_wrong_use(shell: Shell, name: str, value: str, said: str) -> None:
+    assert shell.run("settings", "set", name, value) == 2
+    assert said in shell.err
+
+
+def test_the_server_is_tested(shell: Shell, server: ScriptedModelServer) -> None:
+    at = ("--endpoint", server.endpoint)
+
+    answer = shell.json("settings", "test", *at, "--model", "scripted-model")
+    assert (answer["reachable"], answer["model_listed"], answer["window"]["tokens"]) == (True, True, 4096)
+    assert shell.run("settings", "test", *at, "--model", "another") == 1
+    assert "not among the models" in shell.out
+    assert shell.run("settings", "test", "--endpoint", f"http://127.0.0.1:{free_port()}/v1") == 1
+    assert "Nothing answers" in shell.out
+
+
+# The doctor
+
+
+def findings(config: Config, **usual: str) -> dict[str, Finding]:
+    return {finding.about: finding for finding in asyncio.run(diagnose(config, usual))}
+
+
+def test_on_a_fresh_machine_all_is_well(shell: Shell) -> None:
+    assert shell.run("doctor") == 0
+    assert "There is no store yet; the first story makes one." in shell.out
+    assert "The small narrator does not run now" in shell.out
+    assert "All is well." in shell.out
+    assert not shell.home.exists()
+
+
+def test_what_needs_doing_is_said_and_the_status_is_1(shell: Shell, played: str) -> None:
+    answer = shell.json("doctor", "--endpoint", f"http://127.0.0.1:{free_port()}/v1", status=1)
+
+    assert not answer["ok"]
+    assert [finding["about"] for finding in answer["findings"] if finding["standing"] == "to_do"] == ["model server"]
+
+
+def test_servers_at_their_usual_places_are_found(tmp_path: Path, server: ScriptedModelServer) -> None:
+    with ScriptedModelServer(models=()) as empty:
+        found = findings(
+            Config(home=tmp_path),
+            Ollama=server.endpoint,
+            Idle=empty.endpoint,
+            Absent=f"http://127.0.0.1:{free_port()}/v1",
+        )
+
+    assert f"`fabula settings set endpoint {server.endpoint}`" in found["Ollama"].detail
+    assert "`fabula settings set model scripted-model`" in found["Ollama"].detail
+    assert "offers no model" in found["Idle"].detail
+    assert "Absent" not in found
+    assert not (tmp_path / "log.db").exists()
+
+
+def test_a_model_that_is_not_offered_needs_doing(tmp_path: Path, server: ScriptedModelServer) -> None:
+    found = findings(Config(home=tmp_path, endpoint=server.endpoint, model="other"))
+    assert found["model server"].standing == "to_do"
+    assert "`fabula settings set model NAME`" in found["model server"].detail
+
+    found = findings(Config(home=tmp_path, endpoint=server.endpoint, model="scripted-model"))
+    assert (found["model server"].standing, found["window"].standing) == ("well", "well")
+
+
+def test_a_stranger_on_the_port_needs_doing(tmp_path: Path, server: ScriptedModelServer) -> None:
+    assert findings(Config(home=tmp_path, port=server.port))["port"].standing == "to_do"
+
+
+def test_a_home_that_cannot_be_written_needs_doing(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    assert findings(Config(home=tmp_path / "file" / "home"))["data directory"].standing == "to_do"
+
+
+def test_a_store_that_does_not_open_needs_doing(tmp_path: Path) -> None:
+    (tmp_path / "log.db").write_text("no database at all, and long enough to be looked at as one" * 20)
+
+    assert findings(Config(home=tmp_path))["store"].standing == "to_do"
+
+
+# What is wrong with the world
+
+
+def test_a_store_that_is_none_fails(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "log.db").write_text("no database at all, and long enough to be looked at as one" * 20)
+
+    for command in (("campaigns",), ("verify",), ("settings",)):
+        assert shell.run(*command, home=tmp_path) == 3
+        assert "is damaged" in shell.err
+        assert shell.out == ""
+
+
+def test_a_home_below_a_file_fails(shell: Shell, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+
+    assert shell.run("campaigns", "new", home=tmp_path / "file" / "home") == 3
+    assert shell.run("play", "--no-narrator", home=tmp_path / "file" / "home") == 3
+    assert shell.run("campaigns", home=tmp_path / "file" / "home") == 2
+
+
+def test_a_store_of_a_newer_program_fails_and_is_not_touched(shell: Shell, played: str) -> None:
+    log = shell.home / "log.db"
+    with sqlite3.connect(log) as connection:
+        connection.execute("UPDATE store SET format = 99")
+    connection.close()
+    before = hashlib.sha256(log.read_bytes()).digest()
+
+    for command in (("story", played), ("verify",), ("play", "--no-narrator"), ("settings",)):
+        assert shell.run(*command) == 3
+        assert "use the newer Fabula" in shell.err
+    assert hashlib.sha256(log.read_bytes()).digest() == before
+
+
+def test_a_variable_that_cannot_be_so_is_wrong_use(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FABULA_PORT", "eighty")
+
+    for command in (("campaigns",), ("doctor",), ("serve",), ("play",)):
+        assert shell.run(*command) == 2
+        assert "FABULA_PORT:" in shell.err
+
+
+def test_the_address_to_listen_on_needs_a_token_beyond_loopback(shell: Shell) -> None:
+    assert shell.run("serve", "--host", "0.0.0.0", "--no-narrator") == 2
+    assert "FABULA_TOKEN" in shell.err
+
+
+def test_a_taken_port_fails(shell: Shell, server: ScriptedModelServer) -> None:
+    assert shell.run("serve", "--port", str(server.port), "--no-narrator") == 3
+    assert "Something else listens" in shell.err
+
+
+def test_a_mistake_of_ours_is_a_sentence_too(shell: Shell, played: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise ZeroDivisionError("by zero")
+
+    monkeypatch.setattr("api.cli.story.story_page", broken)
+
+    assert shell.run("story", played) == 3
+    assert "ZeroDivisionError: by zero" in shell.err
+    assert "Traceback" not in shell.err
+
+
+def test_the_home_of_the_environment_is_obeyed(
+    shell: Shell, played: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("FABULA_HOME", str(shell.home))
+
+    with pytest.raises(SystemExit) as ended:
+        exits.run(app, ["campaigns", "--json"])
+    assert ended.value.code == 0
+    assert played in capsys.readouterr().out
+
+
+# As programs of their own
+
+
+def program(*arguments: str, **more: Any) -> "subprocess.CompletedProcess[bytes]":
+    return subprocess.run([*FABULA, *arguments], capture_output=True, timeout=60, check=False, **more)
+
+
+def test_every_answer_is_the_servers_own_also_while_it_serves(
+    shell: Shell, played: str, server: ScriptedModelServer
+) -> None:
+    port = os.environ["FABULA_PORT"]
+    where = f"http://127.0.0.1:{port}/api"
+    given = ["--home", str(shell.home), "--endpoint", server.endpoint, "--model", "scripted-model"]
+    serving = subprocess.Popen(
+        [*FABULA, "serve", *given, "--no-narrator"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    try:
+        assert serving.stdout is not None
+        assert b"is ready at" in serving.stdout.readline()
+        for path, command in (
+            ("/campaigns", ("campaigns",)),
+            (f"/campaigns/{played}", ("campaigns", "show", played)),
+            (f"/campaigns/{played}/story", ("story", played)),
+            (f"/campaigns/{played}/nodes/6/prompt", ("audit", played, "6")),
+            (f"/campaigns/{played}/events", ("events", played)),
+            (f"/campaigns/{played}/verify", ("verify", played)),
+            ("/projections", ("rebuild", "--status")),
+        ):
+            answer = httpx.get(f"{where}{path}", trust_env=False).json()
+            assert shell.json(*command) == answer, path
+        tested = httpx.post(f"{where}/settings/test", trust_env=False).json()
+        os.environ["FABULA_ENDPOINT"], os.environ["FABULA_MODEL"] = server.endpoint, "scripted-model"
+        assert shell.json("settings") == httpx.get(f"{where}/settings", trust_env=False).json()
+        assert shell.json("settings", "test") == tested
+        assert shell.run("doctor") == 0
+        assert f"serves at http://127.0.0.1:{port} already" in shell.out
+    finally:
+        os.environ.pop("FABULA_ENDPOINT", None)
+        os.environ.pop("FABULA_MODEL", None)
+        serving.send_signal(signal.SIGINT)
+        serving.communicate(timeout=30)
+    assert serving.returncode == 0
+
+
+def test_a_reader_who_goes_away_ends_it_quietly(shell: Shell, played: str) -> None:
+    with subprocess.Popen(
+        [*FABULA, "story", played, "--home", str(shell.home)], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as reading:
+        assert reading.stdout is not None
+        assert reading.stderr is not None
+        reading.stdout.close()
+        said = reading.stderr.read()
+        reading.wait(30)
+    assert (reading.returncode, said) == (141, b"")
+
+
+def test_events_are_followed_until_interrupted(shell: Shell, played: str) -> None:
+    with subprocess.Popen(
+        [*FABULA, "events", played, "--follow", "--json", "--home", str(shell.home)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as following:
+        assert following.stdout is not None
+        assert following.stderr is not None
+        known = len(shell.json("events", played)["events"])
+        seen = [orjson.loads(following.stdout.readline()) for _ in range(known)]
+        shell.json("campaigns", "revise", played, "--title", "While you watch")
+        seen.append(orjson.loads(following.stdout.readline()))
+        following.send_signal(signal.SIGINT)
+        said = following.stderr.read()
+        following.wait(30)
+    assert (following.returncode, said) == (0, b"")
+    assert seen[-1]["topic"] == "campaign.revised"
+    assert [event["version"] for event in seen] == list(range(1, known + 2))
+
+
+def test_completion_offers_the_stories_and_is_silent_on_failure(shell: Shell, played: str, tmp_path: Path) -> None:
+    asked = {"_PYTHON__C_COMPLETE": "complete_bash", "_FABULA_COMPLETE": "complete_bash", "COMP_CWORD": "2"}
+
+    def completed(home: Path) -> tuple[bytes, bytes]:
+        words = {"COMP_WORDS": f"fabula story {played[:4]}", "FABULA_HOME": str(home)}
+        program = [sys.executable, "-c", "import sys; sys.argv[0] = 'fabula'; from api.cli import main; main()"]
+        ended = subprocess.run(
+            program, env={**os.environ, **asked, **words}, capture_output=True, timeout=60, check=False
+        )
+        return ended.stdout, ended.stderr
+
+    assert completed(shell.home) == (f"{played}\n".encode(), b"")
+    (tmp_path / "log.db").write_text("no database")
+    assert completed(tmp_path) == (b"\n", b"")
+
+
+def test_lines_from_a_pipe_are_a_game_with_a_transcript(shell: Shell, server: ScriptedModelServer) -> None:
+    server.script(Reply("A bell rings."), Reply("It \x1b[2Jstops."), Reply.refusal(503, "loading"))
+    given = ["--home", str(shell.home), "--endpoint", server.endpoint, "--model", "scripted-model", "--no-narrator"]
+    lines = b"The bell\nA rope hangs down.\nI pull it\n\n/takes\n/nothing\n/say\nI wait\nnever read\n"
+
+    ended = program("play", "--new", *given, input=lines + b"\xff\n")
+
+    transcript = ended.stdout.decode()
+    assert ended.returncode == 3
+    assert ended.stderr.startswith(b"The server at ")
+    assert "A rope hangs down." in transcript
+    assert "> I pull it\nA bell rings.\nMoment 3\n" in transcript
+    assert "> \nIt ␛[2Jstops.\nMoment 4\n" in transcript
+    assert "1. It ␛[2Jstops.  ← the story goes on from here" in transcript
+    assert "There is no /nothing. /help lists" in transcript
+    assert "Add the words, as in: /say" in transcript
+    assert "Your words are kept: an empty line tells them again, and so does /retry." in transcript
+    assert "never read" not in transcript
+    story = shell.json("story", shell.json("campaigns")["campaigns"][0]["id"])
+    assert [node["text"] for node in story["nodes"]][-1] == "I wait"
+
+
+def test_a_game_that_nobody_names_ends_without_a_story(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO(""))
+
+    assert shell.run("play", "--no-narrator") == 0
+    assert shell.err == ""
+    assert shell.json("campaigns")["campaigns"] == []
+
+
+def test_where_no_server_answers_the_game_says_what_to_do(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("The bell\nA bell hangs here.\nI ring it\n"))
+
+    assert shell.run("play", "--no-narrator", "--endpoint", f"http://127.0.0.1:{free_port()}/v1", "--model", "m") == 3
+    assert "Nothing answers at " in shell.err
+    assert "Your words are kept: an empty line tells them again" in shell.out
+    assert "`fabula doctor` says what answers" in shell.out
+
+
+def test_a_failed_retry_leaves_the_story_where_it_was(
+    shell: Shell, played: str, server: ScriptedModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("/retry\n"))
+    server.script(Reply.refusal(500, "no"))
+    given = ("--no-narrator", "--endpoint", server.endpoint, "--model", "scripted-model")
+
+    assert shell.run("play", played, *given) == 3
+    assert "an empty line lets it go on, /retry asks for another take" in shell.out
+
+
+def test_a_story_and_a_new_one_are_not_played_at_once(shell: Shell, played: str) -> None:
+    assert shell.run("play", played, "--new") == 2
