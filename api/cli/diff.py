@@ -41,7 +41,9 @@ def show_difference(
 
 def _named(store: Store, campaign: str | None, references: Sequence[str]) -> tuple[str, list[str]]:
     """The campaign that the references are of, and what they name in it: `c_…:12`, or `12` of the given campaign."""
-    split = [reference.partition(":") if reference.startswith("c_") else ("", "", reference) for reference in references]
+    split = [
+        reference.partition(":") if reference.startswith("c_") else ("", "", reference) for reference in references
+    ]
     named = {head for head, _, _ in split if head} | ({campaign} if campaign else set())
     if len(named) > 1:
         raise InvalidInput({"places": "both places must be of one story"})
@@ -54,7 +56,9 @@ def _named(store: Store, campaign: str | None, references: Sequence[str]) -> tup
 def print_difference(answer: dict[str, Any], screen: Console) -> None:
     """Prints where the two parted, how their words differ, and what each took since."""
     common = answer["common"]
-    screen.print(Text(f"They share the story to moment {common['moment']} (node {common['node']}).", "dim"), soft_wrap=True)
+    screen.print(
+        Text(f"They share the story to moment {common['moment']} (node {common['node']}).", "dim"), soft_wrap=True
+    )
     for take in answer["text"]["takes"]:
         screen.print(Text(f"\nWhere they part: node {take['left']} and node {take['right']}", "bold"))
         screen.print(_words(take["words"]), soft_wrap=not screen.is_terminal)
@@ -105,7 +109,5 @@ def _sections(sections: Sequence[dict[str, Any]]) -> Table:
 
 
 def _accounts(accounts: dict[str, Any]) -> Table:
-    rows = [
-        (name.replace("_", " "), value, accounts["right"][name]) for name, value in accounts["left"].items()
-    ]
+    rows = [(name.replace("_", " "), value, accounts["right"][name]) for name, value in accounts["left"].items()]
     return table(("", "left", "right"), rows, right=("left", "right"))

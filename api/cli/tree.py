@@ -43,7 +43,9 @@ def print_tree(drawn: Drawing, screen: Console) -> None:
         screen.print(_line(lane, scale), soft_wrap=True)
         for mark in lane.marks:
             if mark.kind == "save":
-                screen.print(Text(f"{' ' * scale.column(mark.moment)}◆ {harmless(mark.label)}", "yellow"), soft_wrap=True)
+                screen.print(
+                    Text(f"{' ' * scale.column(mark.moment)}◆ {harmless(mark.label)}", "yellow"), soft_wrap=True
+                )
     screen.print(Text(_LEGEND, "dim"), soft_wrap=True)
 
 

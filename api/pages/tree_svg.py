@@ -1,6 +1,6 @@
 """The tree of a story as SVG: a lane a branch, moments from left to right."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from html import escape
 
 from api.use_cases.tree import Drawing, Lane, Mark
@@ -66,7 +66,7 @@ def _stretch(style: str, start: float, end: float, y: int) -> str:
     return f'<path class="{style}" d="M{start:.1f} {y} H{end:.1f}"/>'
 
 
-def _scale(step: float):  # noqa: ANN202  # a function of a moment
+def _scale(step: float) -> Callable[[int], float]:
     return lambda moment: MARGIN + step * (moment - 1)
 
 

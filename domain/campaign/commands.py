@@ -165,5 +165,20 @@ class NameBranch:
 
 
 CampaignCommand = (
-    StartCampaign | ReviseCampaign | OpenTurn | OpenRetry | RecordPrompt | AcceptNarration | FailTurn | RequestCancel
+    StartCampaign
+    | ReviseCampaign
+    | OpenTurn
+    | OpenRetry
+    | RecordPrompt
+    | AcceptNarration
+    | FailTurn
+    | RequestCancel
+    | Undo
+    | Redo
+    | MoveHead
+    | ReviseNode
+    | CorrectText
+    | SetSavePoint
+    | RemoveSavePoint
+    | NameBranch
 )
