@@ -107,6 +107,9 @@ def of_campaign(log: EventLog, campaign: str) -> dict[str, object]:
         "stream": list(log.read(0, 10_000, stream=campaign)),
         "max_position": log.max_position(campaign),
         "last_prompt": log.last_prompt(campaign),
+        "tree": outcome(lambda: log.tree(campaign)),
+        "save_points": outcome(lambda: list(log.save_points(campaign))),
+        "heads": [outcome(lambda p=at: log.head_at(campaign, p)) for at in range(0, log.max_position() + 1, 5)],  # type: ignore[misc]
         "verify": log.verify(campaign),
     }
     for node in range(getattr(facts, "last_node", 0) + 2):
