@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
@@ -11,6 +12,7 @@ import typer
 
 _MOST = 50
 _SECONDS = 0.2
+_TITLE_CHARACTERS = 60
 _NEWEST = "SELECT campaign, settings FROM campaign WHERE substr(campaign, 1, ?) = ? ORDER BY created_at DESC LIMIT ?"
 
 
@@ -44,4 +46,9 @@ def _campaigns(home: Path, beginning: str) -> Iterator[tuple[str, str]]:
         return
     with closing(connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=_SECONDS)) as connection:
         for campaign, settings in connection.execute(_NEWEST, (len(beginning), beginning, _MOST)):
-            yield campaign, str(json.loads(settings).get("title", ""))
+            yield campaign, _plain(str(json.loads(settings).get("title", "")))
+
+
+def _plain(title: str) -> str:
+    """The title without what a shell, or the markup of a help text, would read as its own."""
+    return " ".join(re.sub(r"[^\w.,-]", " ", title).split())[:_TITLE_CHARACTERS]

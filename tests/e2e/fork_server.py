@@ -71,6 +71,10 @@ def _connect(stdout: str, stderr: str) -> None:
         descriptor = os.open(path, flags | (os.O_APPEND | os.O_CREAT if number else 0), 0o600)
         os.dup2(descriptor, number)
         os.close(descriptor)
+    # As a new process has them; these of the parent have been read and written.
+    sys.stdin, sys.stdout, sys.stderr = (
+        os.fdopen(number, "w" if number else "r", closefd=False) for number in range(3)
+    )
 
 
 def _enter_mounts(pid: int) -> None:

@@ -1,6 +1,7 @@
 """Somebody playing a story over HTTP, waiting for answers or listening to them as they come."""
 
 import json
+import socket
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -191,6 +192,16 @@ class Player:
             body = {"kind": kind, "text": text}
             answer = thread.submit(client.post, f"{self.path}/turns", json=body, headers=headers)
             yield lambda: answer.result(ANSWER_SECONDS)
+
+    @contextmanager
+    def abandoned(self, request: httpx.Request) -> Iterator[None]:
+        """Sends a request, and hangs up at the end of the context without having read a byte of its answer."""
+        where = (request.url.host, request.url.port or 80)
+        head = f"{request.method} {request.url.raw_path.decode()} HTTP/1.1\r\n"
+        lines = "".join(f"{name}: {value}\r\n" for name, value in request.headers.items())
+        with socket.create_connection(where, ANSWER_SECONDS) as connection:
+            connection.sendall(f"{head}{lines}\r\n".encode() + request.content)
+            yield
 
     def told(self) -> list[tuple[str, str]]:
         """The story's nodes after the opening: their kinds and texts."""

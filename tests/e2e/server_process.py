@@ -176,6 +176,7 @@ class ServerProcess:
         self._process = start(launch, self._out, self._err)
         self._ended: int | None = None
         self._client: httpx.Client | None = None
+        self._one_client = threading.Lock()
 
     def __enter__(self) -> Self:
         return self
@@ -225,9 +226,10 @@ class ServerProcess:
     @property
     def client(self) -> httpx.Client:
         """Asks this server."""
-        if self._client is None:
-            self._client = self.new_client()
-        return self._client
+        with self._one_client:
+            if self._client is None:
+                self._client = self.new_client()
+            return self._client
 
     def new_client(self) -> httpx.Client:
         """Another client, with connections of its own; to be closed by whoever asked for it."""

@@ -19,10 +19,12 @@ import httpx
 import orjson
 import pytest
 import structlog
+import typer
 
 from adapters.time_and_names import RandomNames
 from api.cli import exits
 from api.cli.commands import app
+from api.cli.completion import campaign_ids
 from api.config import Config
 from api.use_cases.campaigns import create_campaign
 from api.use_cases.diagnosis import Finding, diagnose
@@ -632,20 +634,31 @@ def test_events_are_followed_until_interrupted(shell: Shell, played: str) -> Non
     assert [event["version"] for event in seen] == list(range(1, known + 2))
 
 
-def test_completion_offers_the_stories_and_is_silent_on_failure(shell: Shell, played: str, tmp_path: Path) -> None:
-    asked = {"_PYTHON__C_COMPLETE": "complete_bash", "_FABULA_COMPLETE": "complete_bash", "COMP_CWORD": "2"}
+def test_completion_offers_the_stories(shell: Shell, played: str) -> None:
+    asked = {"_FABULA_COMPLETE": "complete_bash", "COMP_CWORD": "2", "COMP_WORDS": f"fabula story {played[:4]}"}
+    program = [sys.executable, "-c", "import sys; sys.argv[0] = 'fabula'; from api.cli import main; main()"]
+    variables = {**os.environ, **asked, "FABULA_HOME": str(shell.home)}
 
-    def completed(home: Path) -> tuple[bytes, bytes]:
-        words = {"COMP_WORDS": f"fabula story {played[:4]}", "FABULA_HOME": str(home)}
-        program = [sys.executable, "-c", "import sys; sys.argv[0] = 'fabula'; from api.cli import main; main()"]
-        ended = subprocess.run(
-            program, env={**os.environ, **asked, **words}, capture_output=True, timeout=60, check=False
-        )
-        return ended.stdout, ended.stderr
+    ended = subprocess.run(program, env=variables, capture_output=True, timeout=60, check=False)
 
-    assert completed(shell.home) == (f"{played}\n".encode(), b"")
-    (tmp_path / "log.db").write_text("no database")
-    assert completed(tmp_path) == (b"\n", b"")
+    assert (ended.stdout, ended.stderr) == (f"{played}\n".encode(), b"")
+
+
+def test_a_title_says_nothing_to_the_shell_that_completes(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    shell.json("campaigns", "new", "--title", 'Dóor [/red] "x" \\$(reboot) `y`:\n' + "z" * 99)
+    monkeypatch.setenv("FABULA_HOME", str(shell.home))
+    context = typer.Context(typer.main.get_command(app))
+
+    ((campaign, title),) = campaign_ids(context, "c_")
+
+    assert title.startswith("Dóor red x reboot y zzz")
+    assert len(title) == 60
+    assert list(campaign_ids(context, f"{campaign}x")) == []
+    context.params["home"] = shell.home / "nowhere"
+    assert list(campaign_ids(context, "")) == []
+    (shell.home / "log.db").write_text("no database")
+    context.params["home"] = shell.home
+    assert list(campaign_ids(context, "")) == []
 
 
 def test_lines_from_a_pipe_are_a_game_with_a_transcript(shell: Shell, server: ScriptedModelServer) -> None:

@@ -7,7 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -185,6 +185,28 @@ class TestOneStoreForSeveral:
         with opened(store) as log:
             assert_all_there(log, written)
 
+    def test_threads_of_one_log(self, store: Path) -> None:
+        def take_turns(log: SqlEventLog, name: str) -> list[str]:
+            log.execute(start(campaign=name))
+            acknowledged = []
+            for number in range(15):
+                log.execute(revise(title=f"{name} {number}"))
+                log.execute(take_turn(f"t_{number}", "do", "Wait.", campaign=name))
+                acknowledged += [
+                    event.event_id for event in log.execute(accept(f"t_{number}", "Fog.", campaign=name)).events
+                ]
+                assert log.campaign(name).head == 2 * number + 3
+            return acknowledged
+
+        names = [f"c_{number}" for number in range(24)]  # more than a pool has connections
+        with opened(store) as log, ThreadPoolExecutor(len(names)) as players:
+            log.execute(start())
+            told = list(players.map(take_turns, [log] * len(names), names))
+            events = assert_whole(log)
+        assert len(events) == 1 + len(names) * (1 + 15 * 4)
+        told_in_the_log = [recorded.event_id for recorded in events if recorded.topic == "story.narration_accepted"]
+        assert sorted(told_in_the_log) == sorted(name for each in told for name in each)
+
     def test_a_reader_that_follows_misses_nothing_and_sees_nothing_half(self, store: Path) -> None:
         done = threading.Event()
         seen: list[Recorded] = []
@@ -212,12 +234,12 @@ class TestOneStoreForSeveral:
     def test_one_turn_at_a_time_also_across_logs(self, store: Path) -> None:
         with opened(store) as one, opened(store) as other:
             one.execute(start())
-            asked: list[Callable[[], object]] = [
-                lambda log=log, turn=turn: log.execute(take_turn(turn, "continue"))  # type: ignore[misc]  # bound now
-                for log, turn in [(one, "t_1"), (other, "t_2")] * 1
-            ]
             with ThreadPoolExecutor(2) as players:
-                outcomes = [player.exception() for player in [players.submit(ask) for ask in asked]]
+                asked = [
+                    players.submit(log.execute, take_turn(turn, "continue"))
+                    for log, turn in ((one, "t_1"), (other, "t_2"))
+                ]
+            outcomes = [player.exception() for player in asked]
             assert [type(outcome).__name__ for outcome in outcomes].count("TurnInProgress") == 1
             assert len(one.open_turns()) == 1
 

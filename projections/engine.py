@@ -1,0 +1,123 @@
+"""Keeps the views up to date, and lets them be read as of a position of the log."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+from types import TracebackType
+from typing import Self
+
+from sqlalchemy import Connection
+
+from domain.errors import UnknownProjection
+from projections.digest import digest_of
+from projections.follower import Follower, Progress, ViewStatus
+from projections.projection import Projection
+from projections.source import Source
+
+PAGE = 1000
+"""How many events are folded in one transaction."""
+POLL_SECONDS = 0.5
+"""How soon it is noticed what another process appended."""
+PATIENCE = 2.0
+"""Seconds that a read waits for its view."""
+
+
+class Engine:
+    """The views of one log, each in a file of its own below `directory`.
+
+    A context manager: inside it a thread follows the log. Without it, views follow as they are read.
+    """
+
+    def __init__(self, directory: Path, log: Source, projections: Sequence[Projection], *, page: int = PAGE) -> None:
+        self._log = log
+        self._projections = {projection.name: projection for projection in projections}
+        self._followers = {
+            projection.name: Follower(directory, projection, log, page=page) for projection in projections
+        }
+        self._woken = Event()
+        self._ending = Event()
+        self._thread: Thread | None = None
+        log.listen(self._woken)
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Starts the thread that follows the log."""
+        if self._thread is None:
+            self._ending.clear()
+            self._thread = Thread(target=self._follow, name="views", daemon=True)
+            self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the thread after the page it is folding, and closes every file."""
+        self._ending.set()
+        self._woken.set()
+        if self._thread is not None:
+            self._thread.join()
+        self._thread = None
+        for follower in self._followers.values():
+            follower.close()
+
+    def catch_up(self) -> None:
+        """Folds what there is, in the caller's thread, a page of each view in turn. Never raises: see `status`."""
+        while self._fold_round():
+            pass
+
+    def at_least(self, name: str, position: int, timeout: float = PATIENCE) -> None:
+        """Returns when the view stands at the position or beyond.
+
+        Raises ViewBehind when it does not get there within `timeout` seconds, the StoreFailure that keeps it from
+        there, or UnknownProjection.
+        """
+        self._follower(name).reach(position, monotonic() + timeout)
+
+    @contextmanager
+    def reading(self, name: str, position: int | None = None, timeout: float = PATIENCE) -> Iterator[Connection]:
+        """A transaction for the view's queries, at the position or beyond; without one, at what is newest in the log.
+
+        It sees one state of the view, which grows its file while it lasts: let it be short. Raises as `at_least` does.
+        """
+        follower = self._follower(name)
+        wanted = self._log.max_position() if position is None else position
+        with follower.reading(wanted, monotonic() + timeout) as connection:
+            yield connection
+
+    def status(self) -> list[ViewStatus]:
+        """How each view stands, in the order in which they were given."""
+        newest = self._log.max_position()
+        return [follower.status(newest) for follower in self._followers.values()]
+
+    def rebuild(self, name: str, progress: Progress = lambda _position, _target: None) -> None:
+        """Empties the view and folds the whole log again. Raises UnknownProjection, or whatever keeps it from that.
+
+        Until it is done, reads of the view wait, and are told ViewBehind in the end.
+        """
+        self._follower(name).rebuild(progress)
+
+    def digest(self, name: str) -> str:
+        """sha256, in hexadecimal, over all rows of the view as it stands, in a defined order."""
+        with self.reading(name, position=0) as connection:
+            return digest_of(connection, self._projections[name].tables)
+
+    def _follow(self) -> None:
+        while not self._ending.is_set():
+            self._woken.clear()
+            while self._fold_round() and not self._ending.is_set():
+                pass
+            self._woken.wait(POLL_SECONDS)
+
+    def _fold_round(self) -> bool:
+        """Folds a page of each view. False when no view has more to fold now."""
+        return sum(follower.step() for follower in self._followers.values()) > 0
+
+    def _follower(self, name: str) -> Follower:
+        if name not in self._followers:
+            raise UnknownProjection(name, tuple(self._followers))
+        return self._followers[name]

@@ -1,0 +1,47 @@
+"""What a projection is. The engine knows no more of it than this."""
+
+import hashlib
+import inspect
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+
+from sqlalchemy import Connection, MetaData
+
+from domain.event import Recorded
+
+Fold = Callable[[Connection, Sequence[Recorded]], None]
+
+
+@dataclass(frozen=True)
+class Projection:
+    """A view of the log.
+
+    `fold` writes what a page of events changes; it meets every event of its `topics` once, in order of position, and
+    reads neither another view's tables nor the clock nor the network. A new `version` is for tables of another shape.
+    `sources` names the modules whose code decides what the rows hold: when one changes, the view is built anew.
+    """
+
+    name: str
+    version: int
+    tables: MetaData
+    topics: tuple[str, ...]
+    fold: Fold
+    sources: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Stamp:
+    """Which code folded a view. One that does not match the code of today says nothing about the rows."""
+
+    name: str
+    version: int
+    fingerprint: str
+
+
+def stamp_of(projection: Projection) -> Stamp:
+    """The stamp of today's code: its fingerprint is sha256 over the source of the projection's modules."""
+    digest = hashlib.sha256()
+    for source in projection.sources:
+        digest.update(inspect.getsource(import_module(source)).encode())
+    return Stamp(projection.name, projection.version, digest.hexdigest())

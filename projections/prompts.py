@@ -1,0 +1,205 @@
+"""What was sent for each turn, and how the turn ended: where to find the record, not the record itself."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import (
+    Column,
+    Connection,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    bindparam,
+    delete,
+    insert,
+    select,
+)
+
+from domain.campaign.events import CampaignDeleted, NarrationAccepted, PlayerActed, TurnFailed, TurnOpened
+from domain.campaign.facts import TurnEnd
+from domain.event import Recorded
+from domain.prompt.events import PromptSent, Purpose, ReplyAccounted
+from projections.projection import Projection
+
+metadata = MetaData()
+
+prompt = Table(
+    "prompt",
+    metadata,
+    Column("campaign", Text, primary_key=True),
+    Column("turn", Text, primary_key=True),
+    Column("purpose", Text, primary_key=True),
+    Column("opened", Integer, nullable=False),
+    Column("opened_at", Text, nullable=False),
+    Column("position", Integer),
+    Column("body_sha256", Text),
+    Column("base_turn", Text),
+    Column("player_node", Integer),
+    Column("node", Integer),
+    Column("ended", Text),
+    Column("error", Text),
+    Column("closed_at", Text),
+    Column("accounting", Text),
+    Index("prompt_by_opening", "campaign", "opened"),
+    Index("prompt_by_node", "campaign", "node"),
+    Index("prompt_by_player_node", "campaign", "player_node"),
+)
+
+
+@dataclass(frozen=True)
+class PromptRow:
+    """A turn's request.
+
+    `opened` is the log position of the turn's opening, `position` that of its `prompt.sent`, None when the turn ended
+    before that. `base_turn` is the turn from whose body this one's is rebuilt. `node` is the narration, `player_node`
+    what the player wrote in this turn. `ended` is `accepted`, or the stage at which the turn failed with `error`; None
+    while it runs. `accounting` is JSON of a `domain.prompt.events.Accounting`. Times are RFC 3339 in UTC.
+    """
+
+    campaign: str
+    turn: str
+    purpose: Purpose
+    opened: int
+    opened_at: str
+    position: int | None = None
+    body_sha256: str | None = None
+    base_turn: str | None = None
+    player_node: int | None = None
+    node: int | None = None
+    ended: TurnEnd | None = None
+    error: str | None = None
+    closed_at: str | None = None
+    accounting: str | None = None
+
+
+@dataclass(frozen=True)
+class PromptPage:
+    """Rows of a campaign, newest first. `next` is what to ask for as `before` to get those that follow."""
+
+    prompts: tuple[PromptRow, ...]
+    next: int | None
+
+
+_OF_CAMPAIGN = select(prompt).where(prompt.c.campaign == bindparam("of"))
+_OF_TURN = _OF_CAMPAIGN.where(prompt.c.turn == bindparam("named"), prompt.c.purpose == bindparam("purpose"))
+_OF_NARRATION = _OF_CAMPAIGN.where(prompt.c.node == bindparam("numbered"), prompt.c.purpose == bindparam("purpose"))
+_OF_ACTION = _OF_CAMPAIGN.where(prompt.c.player_node == bindparam("numbered"), prompt.c.purpose == bindparam("purpose"))
+_NEWEST = _OF_CAMPAIGN.order_by(prompt.c.opened.desc()).limit(bindparam("most"))
+# Not pairs of them: for those SQLite would read the whole table.
+_BY_TURNS = select(prompt).where(
+    prompt.c.campaign.in_(bindparam("campaigns", expanding=True)), prompt.c.turn.in_(bindparam("turns", expanding=True))
+)
+_FORGET_TURN = delete(prompt).where(prompt.c.campaign == bindparam("of"), prompt.c.turn == bindparam("named"))
+_FORGET = delete(prompt).where(prompt.c.campaign == bindparam("of"))
+_WRITE = insert(prompt)
+
+
+def by_turn(connection: Connection, campaign: str, turn: str, purpose: Purpose = "narration") -> PromptRow | None:
+    """The row of a turn, None when there is no such turn."""
+    row = connection.execute(_OF_TURN, {"of": campaign, "named": turn, "purpose": purpose}).one_or_none()
+    return None if row is None else PromptRow(*row)
+
+
+def by_node(connection: Connection, campaign: str, node: int, purpose: Purpose = "narration") -> PromptRow | None:
+    """The row of the turn that made the node: told it, or opened with it. None for the opening, and for no node."""
+    of = {"of": campaign, "numbered": node, "purpose": purpose}
+    for query in (_OF_NARRATION, _OF_ACTION):  # with an OR, SQLite would read all rows of the campaign
+        row = connection.execute(query, of).one_or_none()
+        if row is not None:
+            return PromptRow(*row)
+    return None
+
+
+def page(connection: Connection, campaign: str, *, limit: int, before: int | None = None) -> PromptPage:
+    """The `limit` newest turns of a campaign, of those older than `before`, which is the `next` of an earlier page."""
+    query = _NEWEST if before is None else _NEWEST.where(prompt.c.opened < before)
+    rows = [PromptRow(*row) for row in connection.execute(query, {"of": campaign, "most": limit + 1})]
+    return PromptPage(tuple(rows[:limit]), rows[limit - 1].opened if len(rows) > limit else None)
+
+
+_Turn = tuple[str, str]
+_Rows = dict[_Turn, dict[str, Any]]
+
+
+def fold(connection: Connection, events: Sequence[Recorded]) -> None:
+    """Brings the rows of the turns that occur among the events up to date, and drops deleted campaigns."""
+    rows = _stored(connection, _turns_from_before(events))
+    stale, dropped = set(rows), set()
+    for recorded in events:
+        if isinstance(recorded.event, CampaignDeleted):
+            dropped.add(recorded.event.campaign)
+            rows = {turn: row for turn, row in rows.items() if turn[0] != recorded.event.campaign}
+        elif isinstance(recorded.event, TurnOpened):
+            rows[recorded.stream, recorded.event.turn] = vars(_opened(recorded, recorded.event))
+        else:
+            rows[_turn(recorded)] |= _changed_by(recorded)
+    _store(connection, dropped, stale, list(rows.values()))
+
+
+def _turn(recorded: Recorded) -> _Turn:
+    return recorded.stream, str(recorded.turn)
+
+
+def _turns_from_before(events: Sequence[Recorded]) -> set[_Turn]:
+    turns = {_turn(recorded) for recorded in events if recorded.turn is not None}
+    return turns - {_turn(recorded) for recorded in events if isinstance(recorded.event, TurnOpened)}
+
+
+def _opened(recorded: Recorded, event: TurnOpened) -> PromptRow:
+    return PromptRow(recorded.stream, event.turn, "narration", recorded.position, recorded.at)
+
+
+def _changed_by(recorded: Recorded) -> dict[str, Any]:
+    match recorded.event:
+        case PlayerActed(node=node):
+            return {"player_node": node}
+        case PromptSent(body=body):
+            return {"position": recorded.position, "body_sha256": body.sha256, "base_turn": body.base}
+        case NarrationAccepted(node=node):  # it may come late, after the turn was closed as interrupted
+            return {"node": node, "ended": "accepted", "error": None, "closed_at": recorded.at}
+        case TurnFailed(stage=stage, error=error):
+            return {"ended": stage, "error": error, "closed_at": recorded.at}
+        case ReplyAccounted(accounting=accounting):
+            return {"accounting": accounting.model_dump_json()}
+        case _:
+            return {}
+
+
+def _stored(connection: Connection, turns: set[_Turn]) -> _Rows:
+    campaigns, named = sorted({campaign for campaign, _ in turns}), sorted({turn for _, turn in turns})
+    found = connection.execute(_BY_TURNS, {"campaigns": campaigns, "turns": named}).mappings()
+    rows = {(row["campaign"], row["turn"]): dict(row) for row in found}
+    return {turn: row for turn, row in rows.items() if turn in turns}
+
+
+def _store(connection: Connection, dropped: set[str], stale: set[_Turn], rows: list[dict[str, Any]]) -> None:
+    if dropped:
+        connection.execute(_FORGET, [{"of": name} for name in sorted(dropped)])
+    if stale:
+        connection.execute(_FORGET_TURN, [{"of": name, "named": turn} for name, turn in sorted(stale)])
+    if rows:
+        connection.execute(_WRITE, rows)
+
+
+PROMPTS = Projection(
+    name="prompts",
+    version=1,
+    tables=metadata,
+    topics=tuple(
+        event.topic
+        for event in (
+            CampaignDeleted,
+            TurnOpened,
+            PlayerActed,
+            PromptSent,
+            NarrationAccepted,
+            TurnFailed,
+            ReplyAccounted,
+        )
+    ),
+    fold=fold,
+    sources=(__name__,),
+)

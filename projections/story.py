@@ -1,0 +1,259 @@
+"""The story for reading: one row a node, with its text, found by its place on a line."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import (
+    Boolean,
+    Column,
+    Connection,
+    Index,
+    Integer,
+    MetaData,
+    RowMapping,
+    Table,
+    Text,
+    UniqueConstraint,
+    bindparam,
+    delete,
+    insert,
+    literal,
+    select,
+    update,
+)
+
+from domain.campaign.events import CampaignDeleted, CampaignStarted, NarrationAccepted, NodeKind, PlayerActed
+from domain.campaign.facts import OPENING
+from domain.event import Recorded
+from domain.extraction.extraction import prose_of
+from domain.log import Segment
+from domain.prompt.events import AccountingStatus, ReplyAccounted
+from projections.projection import Projection
+
+metadata = MetaData()
+
+node = Table(
+    "node",
+    metadata,
+    Column("campaign", Text, primary_key=True),
+    Column("node", Integer, primary_key=True, autoincrement=False),
+    Column("parent", Integer),
+    Column("kind", Text, nullable=False),
+    Column("branch", Integer, nullable=False),
+    Column("depth", Integer, nullable=False),
+    Column("turn", Text),
+    Column("text", Text, nullable=False),
+    Column("at", Text, nullable=False),
+    Column("finish_reason", Text),
+    # What became of the narration's proposal. No event says it yet.
+    Column("outcome", Text),
+    Column("accounting", Text),
+    Column("late", Boolean, nullable=False),
+    UniqueConstraint("campaign", "branch", "depth"),
+    Index("node_by_parent", "campaign", "parent", "node"),
+)
+
+EXPORT_NODES = 500
+"""How many nodes of a whole line are in memory at once."""
+
+
+@dataclass(frozen=True)
+class StoryNode:
+    """A node as a reader sees it.
+
+    `depth` is its moment on the line. `accounting` is the status of the account of the narration's request. `takes` are
+    the narrations with the same parent, in order of creation; for what is no narration, the node itself.
+    """
+
+    node: int
+    parent: int | None
+    kind: NodeKind
+    branch: int
+    depth: int
+    turn: str | None
+    text: str
+    at: str
+    finish_reason: str | None
+    outcome: str | None
+    accounting: AccountingStatus | None
+    late: bool
+    takes: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class StoryPage:
+    """Nodes of a line, oldest first. `next` is the node before which older ones stand, None at the opening."""
+
+    nodes: tuple[StoryNode, ...]
+    next: int | None
+
+
+_SHOWN = select(*[column for column in node.columns if column.name != "campaign"]).where(
+    node.c.campaign == bindparam("of")
+)
+_ONE = _SHOWN.where(node.c.node == bindparam("numbered"))
+_STRETCH = _SHOWN.where(
+    node.c.branch == bindparam("in_branch"), node.c.depth.between(bindparam("first"), bindparam("last"))
+).order_by(node.c.depth)
+_TAKES = (
+    select(node.c.parent, node.c.node)
+    .where(
+        node.c.campaign == bindparam("of"),
+        node.c.parent.in_(bindparam("parents", expanding=True)),
+        node.c.kind == literal("narration"),
+    )
+    .order_by(node.c.parent, node.c.node)  # as the index has them
+)
+_WRITE = insert(node)
+_ACCOUNT = (
+    update(node)
+    .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("numbered"))
+    .values(accounting=bindparam("status"))
+)
+_FORGET = delete(node).where(node.c.campaign == bindparam("of"))
+
+
+def page(
+    connection: Connection, campaign: str, segments: Sequence[Segment], *, limit: int, before_depth: int | None = None
+) -> StoryPage:
+    """The `limit` newest nodes of the line, of those above `before_depth`.
+
+    A line has one node at each depth, so a page is a range of depths: one range read for each segment in it.
+    """
+    newest = max((segment.last for segment in segments), default=0)
+    last = newest if before_depth is None else min(newest, before_depth - 1)
+    nodes = _between(connection, campaign, segments, last - limit + 1, last)
+    older = bool(nodes) and nodes[0].depth > 1
+    return StoryPage(nodes, nodes[0].node if older else None)
+
+
+def line(connection: Connection, campaign: str, segments: Sequence[Segment]) -> Iterator[StoryNode]:
+    """The whole line, oldest first. Reads a stretch of it at a time, as it is consumed."""
+    newest = max((segment.last for segment in segments), default=0)
+    for first in range(1, newest + 1, EXPORT_NODES):
+        yield from _between(connection, campaign, segments, first, min(newest, first + EXPORT_NODES - 1))
+
+
+def one(connection: Connection, campaign: str, at: int) -> StoryNode | None:
+    """One node, None when there is no such node."""
+    row = connection.execute(_ONE, {"of": campaign, "numbered": at}).mappings().one_or_none()
+    return None if row is None else _with_takes(connection, campaign, [row])[0]
+
+
+def _between(
+    connection: Connection, campaign: str, segments: Sequence[Segment], first: int, last: int
+) -> tuple[StoryNode, ...]:
+    """The nodes of the line from depth `first` to depth `last`, oldest first."""
+    rows: list[RowMapping] = []
+    for segment in sorted(segments, key=lambda segment: segment.first):
+        of = {"of": campaign, "in_branch": segment.branch}
+        stretch = {"first": max(segment.first, first), "last": min(segment.last, last)}
+        if stretch["first"] <= stretch["last"]:
+            rows += connection.execute(_STRETCH, of | stretch).mappings()
+    return _with_takes(connection, campaign, rows)
+
+
+def _with_takes(connection: Connection, campaign: str, rows: Sequence[RowMapping]) -> tuple[StoryNode, ...]:
+    takes: dict[int, list[int]] = {}
+    parents = [row["parent"] for row in rows if row["kind"] == "narration"]
+    for take in connection.execute(_TAKES, {"of": campaign, "parents": parents}):
+        takes.setdefault(take.parent, []).append(take.node)
+    return tuple(StoryNode(**row, takes=_takes_of(row, takes)) for row in rows)
+
+
+def _takes_of(row: RowMapping, takes: dict[int, list[int]]) -> tuple[int, ...]:
+    return tuple(takes[row["parent"]]) if row["kind"] == "narration" else (row["node"],)
+
+
+_Rows = dict[tuple[str, int], dict[str, Any]]
+
+
+@dataclass
+class _Changes:
+    """What a page of events does to the table: campaigns to drop, rows to add, accounts to note on rows from before."""
+
+    dropped: list[str] = field(default_factory=list)
+    added: _Rows = field(default_factory=dict)
+    accounts: list[dict[str, Any]] = field(default_factory=list)
+
+
+def fold(connection: Connection, events: Sequence[Recorded]) -> None:
+    """Adds the nodes that the events made, notes their accounts, and drops deleted campaigns."""
+    changes = _Changes()
+    for recorded in events:
+        _change(changes, recorded)
+    if changes.dropped:
+        connection.execute(_FORGET, [{"of": name} for name in changes.dropped])
+    if changes.added:
+        connection.execute(_WRITE, list(changes.added.values()))
+    if changes.accounts:
+        connection.execute(_ACCOUNT, changes.accounts)
+
+
+def _change(changes: _Changes, recorded: Recorded) -> None:
+    match recorded.event:
+        case CampaignDeleted() as event:
+            _drop(changes, event.campaign)
+        case ReplyAccounted(node=int() as at, accounting=account):
+            _account(changes, recorded.stream, at, account.status)
+        case CampaignStarted() | PlayerActed() | NarrationAccepted():
+            row = _row(recorded)
+            changes.added[recorded.stream, row["node"]] = row
+        case _:
+            pass
+
+
+def _drop(changes: _Changes, campaign: str) -> None:
+    changes.dropped.append(campaign)
+    changes.added = {key: row for key, row in changes.added.items() if key[0] != campaign}
+    changes.accounts = [account for account in changes.accounts if account["of"] != campaign]
+
+
+def _account(changes: _Changes, campaign: str, at: int, status: AccountingStatus) -> None:
+    if (campaign, at) in changes.added:
+        changes.added[campaign, at]["accounting"] = status
+    else:  # the page begins between a narration and its account
+        changes.accounts.append({"of": campaign, "numbered": at, "status": status})
+
+
+def _row(recorded: Recorded) -> dict[str, Any]:
+    return {
+        "campaign": recorded.stream,
+        "parent": None,
+        "turn": recorded.turn,
+        "at": recorded.at,
+        "finish_reason": None,
+        "outcome": None,
+        "accounting": None,
+        "late": False,
+    } | _told(recorded)
+
+
+def _told(recorded: Recorded) -> dict[str, Any]:
+    match recorded.event:
+        case CampaignStarted() as event:
+            return {"node": OPENING, "kind": "opening", "branch": 1, "depth": 1, "text": event.opening}
+        case PlayerActed() as event:
+            return _place(event) | {"kind": event.kind, "text": event.text}
+        case NarrationAccepted() as event:
+            told = {"text": prose_of(event.raw_reply, event.removals), "finish_reason": event.finish_reason}
+            return _place(event) | told | {"kind": "narration", "late": event.late}
+        case _:
+            raise TypeError(f"{recorded.topic} makes no node")
+
+
+def _place(event: PlayerActed | NarrationAccepted) -> dict[str, Any]:
+    return {"node": event.node, "parent": event.parent, "branch": event.branch, "depth": event.depth}
+
+
+STORY = Projection(
+    name="story",
+    version=1,
+    tables=metadata,
+    topics=tuple(
+        event.topic for event in (CampaignStarted, CampaignDeleted, PlayerActed, NarrationAccepted, ReplyAccounted)
+    ),
+    fold=fold,
+    sources=(__name__, "domain.extraction.extraction"),
+)
