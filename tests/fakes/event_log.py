@@ -320,9 +320,7 @@ class MemoryEventLog:
 
     def campaign(self, campaign: str) -> CampaignFacts:
         """See EventLog."""
-        return replace(
-            self._known(campaign), nodes={}, turns={}, keys={}, save_points={}, branch_names={}, headed={}
-        )
+        return replace(self._known(campaign), nodes={}, turns={}, keys={}, save_points={}, branch_names={}, headed={})
 
     def campaign_times(self, campaign: str) -> tuple[str, str]:
         """See EventLog."""
