@@ -3,10 +3,24 @@
 The decision tables answer the same questions by ranges of (branch, depth), without holding the story.
 """
 
+from dataclasses import replace
+
+from domain.campaign.commands import CampaignCommand, MoveHead, Redo
 from domain.campaign.facts import CampaignFacts, NodeFacts
 
 AHEAD = 2
 """How many nodes ahead of the head a step forward looks: an action and its narration."""
+
+
+def looked_ahead(facts: CampaignFacts, command: CampaignCommand) -> CampaignFacts:
+    """The facts with what a slice of them holds for a move: the way ahead, or the tip at the place that is named."""
+    if isinstance(command, Redo) and facts.nodes:
+        return replace(facts, ahead=ahead_of_head(facts))
+    if isinstance(command, MoveHead):
+        point = facts.save_points.get(command.save_point or "")
+        place = command.node if point is None else point.node
+        return replace(facts, tip_there=tip_at(facts, place)) if place in facts.nodes else facts
+    return facts
 
 
 def line_to(facts: CampaignFacts, node: int) -> list[NodeFacts]:

@@ -24,7 +24,7 @@ from pydantic import ValidationError
 
 from adapters.event_log.log import ACTORS
 from adapters.event_log.recorder import StampedEvent
-from domain.campaign.commands import CampaignCommand, MoveHead, Redo
+from domain.campaign.commands import CampaignCommand
 from domain.campaign.decide import decide
 from domain.campaign.events import (
     CampaignDeleted,
@@ -36,7 +36,7 @@ from domain.campaign.events import (
     TextCorrected,
 )
 from domain.campaign.facts import OPENING, CampaignFacts, NodeFacts, SavePointFacts, StoryEvent, TurnFacts, evolve
-from domain.campaign.story_tree import ahead_of_head, tip_at
+from domain.campaign.story_tree import looked_ahead
 from domain.catalogue import catalogue
 from domain.errors import InvalidInput, StoreFailure, UnknownCampaign, UnknownNode, UnknownTurn
 from domain.event import DomainEvent, EventCatalogue, Recorded
@@ -170,19 +170,6 @@ def _depth(node: NodeFacts) -> int:
     return node.depth
 
 
-def _looked_ahead(facts: CampaignFacts, command: CampaignCommand) -> CampaignFacts:
-    """With what a slice would hold for a move, found by walking the whole tree."""
-    match command:
-        case Redo() if facts.nodes:
-            return replace(facts, ahead=ahead_of_head(facts))
-        case MoveHead(node=node, save_point=save_point):
-            point = facts.save_points.get(save_point or "")
-            place = node if point is None else point.node
-            return replace(facts, tip_there=tip_at(facts, place)) if place in facts.nodes else facts
-        case _:
-            return facts
-
-
 class MemoryEventLog:
     """The log of one store, gone with the process. Without a store it has one of its own."""
 
@@ -208,7 +195,7 @@ class MemoryEventLog:
     def execute(self, command: CampaignCommand) -> Execution:
         """See EventLog."""
         with self._turns:
-            facts = _looked_ahead(self.whole(command.campaign), command)
+            facts = looked_ahead(self.whole(command.campaign), command)
             return Execution(self._append(command.campaign, decide(facts, command)), facts)
 
     def change_settings(self, changes: Mapping[str, Any]) -> Execution:

@@ -359,4 +359,5 @@ def test_a_page_is_written_in_one_statement_a_table(
     event.listen(view, "before_cursor_execute", remember)
     projection.fold(view, log.read(0, 1000, topics=projection.topics))
     assert written == ["INSERT"]
-    assert view.execute(select(func.count()).select_from(projection.tables.sorted_tables[0])).scalar_one() > 0
+    counts = [select(func.count()).select_from(table) for table in projection.tables.sorted_tables]
+    assert any(view.execute(count).scalar_one() for count in counts)
