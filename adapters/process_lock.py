@@ -11,7 +11,7 @@ Shared for asking: two who ask at once both learn the truth, where exclusive loc
 import fcntl
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 _SUFFIX = ".lock"
@@ -42,7 +42,8 @@ class ProcessLock:
     def release(self) -> None:
         """Gives the lock up and removes its file. Call when no turn of this process is open any more."""
         if self._file >= 0:
-            self._path_of(self._name).unlink(missing_ok=True)
+            with suppress(OSError):  # in a store that has become read-only it stays, until a later sweep
+                self._path_of(self._name).unlink(missing_ok=True)
             os.close(self._file)
             self._file = -1
 

@@ -1,8 +1,11 @@
 """What a database error means for the person who meets it."""
 
+import errno
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryFile
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
@@ -10,6 +13,9 @@ from domain.errors import StoreFailure, StoreFull, StoreReadOnly, StoreUnavailab
 
 _PRIMARY = 0xFF
 """SQLite's extended result codes hold the primary code in their low byte."""
+
+_UNEXPLAINED = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN)
+"""What SQLite says when the operating system refused it, without the reason."""
 
 
 @contextmanager
@@ -33,4 +39,17 @@ def _meaning(error: BaseException | None, where: str) -> StoreFailure:
         return StoreFull(where)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
         return StoreUnavailable(f"{where} is damaged ({error}); restore it from a backup")
-    return StoreUnavailable(f"{error} at {where}")
+    refusal = _refusal(where) if code in _UNEXPLAINED else None
+    return refusal or StoreUnavailable(f"{error} at {where}")
+
+
+def _refusal(where: str) -> StoreFailure | None:
+    """Why the store's directory takes no new file, None where it takes one: a disk that failed is read-only, say."""
+    try:
+        TemporaryFile(dir=Path(where).parent).close()
+    except OSError as error:
+        if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
+            return StoreReadOnly(where)
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            return StoreFull(where)
+    return None

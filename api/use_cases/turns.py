@@ -244,10 +244,10 @@ class Turns:
             return True
         if not await _aside(self._liveness.is_dead, turn.process):
             return False
-        _log.info("turn_interrupted", campaign=campaign, turn=turn.turn)
         error = TurnInterrupted(turn.turn)
         close = FailTurn(campaign, turn.turn, stage="interrupted", error=error.code, message=INTERRUPTED)
         await _aside(self._log.execute, close)
+        _log.info("turn_interrupted", campaign=campaign, turn=turn.turn)
         return True
 
     # Telling

@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from api.wiring import Fabula
+from domain import errors
 from tests.fakes.model_server import ScriptedModelServer
 from tests.fakes.serving import Serving, serving
 from tests.shapes import problem
@@ -275,6 +276,46 @@ def test_what_breaks_is_a_problem_without_its_cause(
         assert client.get("/api/projections").status_code == 200  # the server goes on
     told = "".join(capfd.readouterr())
     assert "request_broke" in told
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        errors.StoreUnavailable("database is locked"),
+        errors.StoreReadOnly("/home"),
+        errors.StoreFull("/home"),
+        errors.StoreNewer("a log of format 99"),
+        errors.ViewBehind("story", 1, 2),
+        errors.LogDamaged("c_x", 1, "it does not fit"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_a_store_that_fails_is_told_as_it_is(
+    narrator: ScriptedModelServer, tmp_path: Path, error: errors.StoreFailure
+) -> None:
+    def failing(fabula: Fabula) -> Fabula:
+        return replace(fabula, store=replace(fabula.store, log=_Failing(error), views=_Failing(error)))  # type: ignore[arg-type]  # that is the point
+
+    with serving(tmp_path, narrator.endpoint, adapt=failing) as server, server.client() as client:
+        for answer in (
+            client.get("/api/health"),
+            client.get("/api/campaigns"),
+            client.post("/api/campaigns", json={}),
+            client.get("/api/campaigns/c_x/story"),
+            client.get("/api/campaigns/c_x/events", headers={"accept": "text/event-stream"}),
+            client.delete("/api/campaigns/c_x"),
+            client.post("/api/projections/story/rebuild"),
+        ):
+            assert problem(answer, error.code)["title"] == error.title
+            assert answer.status_code == 503
+
+
+class _Failing:
+    def __init__(self, error: errors.StoreFailure) -> None:
+        self._error = error
+
+    def __getattr__(self, name: str) -> object:
+        raise self._error
 
 
 class _Broken:

@@ -1,0 +1,1 @@
+"""Speed and size, as ratios from one run: `python -m tests.bench`."""
