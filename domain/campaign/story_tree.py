@@ -19,7 +19,8 @@ def looked_ahead(facts: CampaignFacts, command: CampaignCommand) -> CampaignFact
     if isinstance(command, MoveHead):
         point = facts.save_points.get(command.save_point or "")
         place = command.node if point is None else point.node
-        return replace(facts, tip_there=tip_at(facts, place)) if place in facts.nodes else facts
+        if place is not None and place in facts.nodes:
+            return replace(facts, tip_there=tip_at(facts, place))
     return facts
 
 
