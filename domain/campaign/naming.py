@@ -1,5 +1,7 @@
 """Names for places: save points and branches. One name names one thing of a story."""
 
+from unicodedata import category
+
 from domain.campaign.checks import known_node, started
 from domain.campaign.commands import NameBranch, RemoveSavePoint, SetSavePoint
 from domain.campaign.events import BranchNamed, SavePointRemoved, SavePointSet
@@ -11,6 +13,13 @@ Events = tuple[StoryEvent, ...]
 NAME_CHARACTERS = 200
 POSITION_PREFIX = "position:"
 """How a place is named by a log position, hence no other name's beginning."""
+
+PLACES = ("head", "tip")
+"""What places are called that every story has, hence no other name."""
+
+_NO_PART_OF_A_LINE = ("Cc", "Cs", "Zl", "Zp")
+"""The categories of Unicode that break a line or command a terminal; with the two below, what no XML may hold."""
+_NO_CHARACTERS = ("\ufffe", "\uffff")
 
 
 def set_save_point(facts: CampaignFacts, command: SetSavePoint) -> Events:
@@ -55,8 +64,14 @@ def _good_name(name: str) -> str:
     name = name.strip()
     if len(name) > NAME_CHARACTERS:
         raise InvalidInput({"name": f"a name has {NAME_CHARACTERS} characters at most, and this one {len(name):,}"})
-    if name.isdecimal() or folded(name).startswith(POSITION_PREFIX):
-        raise InvalidInput({"name": "a number, or what begins with `position:`, already means another place"})
+    if any(category(sign) in _NO_PART_OF_A_LINE or sign in _NO_CHARACTERS for sign in name):
+        raise InvalidInput(
+            {"name": "a name is one line of plain text, without tabs, line breaks or control characters"}
+        )
+    if name.isdecimal() or folded(name) in PLACES or folded(name).startswith(POSITION_PREFIX):
+        raise InvalidInput(
+            {"name": "a number, `head`, `tip`, or what begins with `position:`, already means another place"}
+        )
     return name
 
 
