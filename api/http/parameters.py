@@ -25,6 +25,7 @@ Reference = Annotated[
     Query(
         min_length=1,
         max_length=250,
+        pattern=r"\S",
         description="A node's number, a save point's id or name, a branch's name, `head`, `tip`, or `position:N`.",
         examples=["12"],
     ),
