@@ -162,6 +162,17 @@ class EventLog(Protocol):
         """The whole tree. Raises UnknownCampaign."""
         ...
 
+    def branch(self, campaign: str, branch: int) -> BranchRow:
+        """One branch. Raises UnknownCampaign, UnknownBranch."""
+        ...
+
+    def place_called(self, campaign: str, name: str) -> int | None:
+        """The node of a save point, by its id or name, or the end of a branch of this name; None when nothing has it.
+
+        Raises UnknownCampaign.
+        """
+        ...
+
     def save_points(self, campaign: str) -> Sequence[SavePointFacts]:
         """The save points, in the order in which they were set. Raises UnknownCampaign."""
         ...

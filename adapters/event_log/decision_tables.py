@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import assert_never, cast
 
 import orjson
-from sqlalchemy import Connection, and_, bindparam, case, delete, select, update
+from sqlalchemy import Connection, and_, bindparam, case, delete, outerjoin, select, update
 
 from adapters.event_log import places, tables
 from adapters.event_log.prepared import Prepared, Row, inserting
@@ -74,14 +74,20 @@ _TURN_OF_KEY = Prepared(
     .join(idempotency_key, and_(idempotency_key.c.campaign == turn.c.campaign, idempotency_key.c.turn == turn.c.turn))
     .where(idempotency_key.c.campaign == bindparam("of"), idempotency_key.c.key == bindparam("key"))
 )
+# An outer join, so that SQLite goes through the campaigns, and not through every turn that there ever was.
 _OPEN_TURNS = Prepared(
-    select(turn).join(campaign, and_(campaign.c.campaign == turn.c.campaign, campaign.c.open_turn == turn.c.turn))
+    select(turn)
+    .select_from(
+        outerjoin(campaign, turn, and_(campaign.c.campaign == turn.c.campaign, campaign.c.open_turn == turn.c.turn))
+    )
+    .where(campaign.c.open_turn.is_not(None))
 )
 _TURN_EVENTS = Prepared(
     select(event)
     .where(
         event.c.position.between(bindparam("first"), bindparam("last")),
-        event.c.stream == bindparam("of"),
+        # Not the bare column: SQLite would follow the stream's index through the whole story.
+        event.c.stream + "" == bindparam("of"),
         event.c.turn == bindparam("named"),
     )
     .order_by(event.c.position)

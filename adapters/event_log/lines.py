@@ -46,10 +46,17 @@ _FLOOR = Prepared(
     .outerjoin(turn, and_(turn.c.campaign == node.c.campaign, turn.c.turn == node.c.turn))
     .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("at"))
 )
+# The children by what their index holds, then what kind each is: asked at once, SQLite would go through the whole story.
+_CHILD = node.alias("child")
 _TAKES = Prepared(
     select(node.c.node)
-    .where(node.c.campaign == bindparam("of"), node.c.parent == bindparam("under"), node.c.kind == literal("narration"))
-    .order_by(node.c.node)
+    .join(_CHILD, and_(_CHILD.c.campaign == node.c.campaign, _CHILD.c.node == node.c.node))
+    .where(
+        _CHILD.c.campaign == bindparam("of"),
+        _CHILD.c.parent == bindparam("under"),
+        node.c.kind == literal("narration"),
+    )
+    .order_by(_CHILD.c.parent, _CHILD.c.node)
 )
 
 

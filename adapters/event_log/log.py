@@ -22,10 +22,18 @@ from domain.campaign.decide import decide
 from domain.campaign.events import CampaignDeleted
 from domain.campaign.facts import CampaignFacts, NodeFacts, SavePointFacts, TurnFacts
 from domain.catalogue import catalogue
-from domain.errors import InvalidInput, LogDamaged, StoreNewer, UnknownCampaign, UnknownNode, UnknownTurn
+from domain.errors import (
+    InvalidInput,
+    LogDamaged,
+    StoreNewer,
+    UnknownBranch,
+    UnknownCampaign,
+    UnknownNode,
+    UnknownTurn,
+)
 from domain.event import DomainEvent, EventCatalogue, Recorded
 from domain.installation import INSTALLATION_STREAM, Settings, SettingsChanged
-from domain.log import Execution, Segment, StoredSettings, Tree, Verification
+from domain.log import BranchRow, Execution, Segment, StoredSettings, Tree, Verification
 from domain.ports import Clock, IdSource
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
@@ -335,6 +343,27 @@ class SqlEventLog:
             )
 
         return self._read(whole)
+
+    def branch(self, campaign: str, branch: int) -> BranchRow:
+        """See EventLog."""
+
+        def found(connection: Connection) -> BranchRow:
+            row = places.one_branch(connection, campaign, branch)
+            if row is None:
+                _known(decision_tables.load_campaign(connection, campaign), campaign)
+                raise UnknownBranch(campaign, branch)
+            return row
+
+        return self._read(found)
+
+    def place_called(self, campaign: str, name: str) -> int | None:
+        """See EventLog."""
+
+        def found(connection: Connection) -> int | None:
+            _known(decision_tables.load_campaign(connection, campaign), campaign)
+            return places.place_called(connection, campaign, name)
+
+        return self._read(found)
 
     def save_points(self, campaign: str) -> Sequence[SavePointFacts]:
         """See EventLog."""

@@ -4,10 +4,25 @@ Every question is answered by rows of branches and by ranges of (branch, depth);
 """
 
 from collections.abc import Sequence
+from typing import Any
 
-from sqlalchemy import Connection, and_, bindparam, delete, insert, select, update
+from sqlalchemy import (
+    Connection,
+    Integer,
+    Row,
+    and_,
+    bindparam,
+    cast,
+    delete,
+    insert,
+    literal,
+    outerjoin,
+    select,
+    update,
+)
 
 from adapters.event_log import lines
+from adapters.event_log.prepared import Prepared
 from adapters.event_log.tables import branch, node, save_point
 from domain.campaign.events import BranchNamed, HeadMoved, SavePointRemoved, SavePointSet
 from domain.campaign.facts import NodeFacts, SavePointFacts
@@ -25,33 +40,27 @@ _IN_BRANCH = (
     )
     .order_by(node.c.depth)
 )
-# The branches that grew at or below a place, and all that grew from those.
-_GROWN = (
-    select(branch.c.branch, branch.c.leaf, branch.c.headed_at)
-    .where(
+# A place's own branch, those that grew from it at or below the place, and all that grew from those: by number, which is
+# in the index. Their rows are read after that; in one step, SQLite would go through every branch for each.
+_PLACE = select(
+    cast(bindparam("from_branch"), Integer).label("branch"), cast(bindparam("depth"), Integer).label("down_from")
+).cte("below", recursive=True)
+_BELOW = _PLACE.union_all(
+    select(branch.c.branch, literal(0)).where(
         branch.c.campaign == bindparam("of"),
-        branch.c.parent_branch == bindparam("from_branch"),
-        branch.c.fork_depth >= bindparam("depth"),
-    )
-    .cte("grown", recursive=True)
-)
-_BELOW = _GROWN.union_all(
-    select(branch.c.branch, branch.c.leaf, branch.c.headed_at).where(
-        branch.c.campaign == bindparam("of"), branch.c.parent_branch == _GROWN.c.branch
+        branch.c.parent_branch == _PLACE.c.branch,
+        branch.c.fork_depth >= _PLACE.c.down_from,
     )
 )
-_LEAVES = (
-    select(_BELOW.c.leaf, _BELOW.c.headed_at)
-    .union_all(
-        select(branch.c.leaf, branch.c.headed_at).where(
-            branch.c.campaign == bindparam("of"),
-            branch.c.branch == bindparam("from_branch"),
-            branch.c.leaf_depth >= bindparam("depth"),
-        )
+_HEADED_LAST = Prepared(
+    select(branch.c.leaf)
+    .select_from(
+        outerjoin(_BELOW, branch, and_(branch.c.campaign == bindparam("of"), branch.c.branch == _BELOW.c.branch))
     )
-    .subquery()
+    .where(branch.c.headed_at > 0)
+    .order_by(branch.c.headed_at.desc())
+    .limit(1)
 )
-_HEADED_LAST = select(_LEAVES.c.leaf).where(_LEAVES.c.headed_at > 0).order_by(_LEAVES.c.headed_at.desc()).limit(1)
 _POINT = select(save_point).where(
     save_point.c.campaign == bindparam("of"), save_point.c.save_point == bindparam("named")
 )
@@ -63,6 +72,8 @@ _BRANCHES_CALLED = select(branch.c.branch, branch.c.name).where(
     branch.c.campaign == bindparam("of"), branch.c.folded == bindparam("called")
 )
 _NAME_OF = select(branch.c.name).where(branch.c.campaign == bindparam("of"), branch.c.branch == bindparam("numbered"))
+_LEAF_CALLED = select(branch.c.leaf).where(branch.c.campaign == bindparam("of"), branch.c.folded == bindparam("called"))
+_BRANCH = select(branch).where(branch.c.campaign == bindparam("of"), branch.c.branch == bindparam("numbered"))
 _ALL_BRANCHES = select(branch).where(branch.c.campaign == bindparam("of")).order_by(branch.c.branch)
 _ALL_NODES = (
     select(node.c.node, node.c.parent, node.c.kind, node.c.branch, node.c.depth)
@@ -87,7 +98,7 @@ def tip_at(connection: Connection, campaign: str, place: NodeFacts, tip: NodeFac
     if _is_on_line(place, lines.segments(connection, campaign, tip, place.depth)):
         return tip.node
     below = {"of": campaign, "from_branch": place.branch, "depth": place.depth}
-    leaf: int | None = connection.execute(_HEADED_LAST, below).scalar()
+    leaf: int | None = _HEADED_LAST.value(connection, below)
     return place.node if leaf is None else leaf
 
 
@@ -125,13 +136,30 @@ def name_of_branch(connection: Connection, campaign: str, numbered: int) -> dict
     return {numbered: name} if name else {}
 
 
+def place_called(connection: Connection, campaign: str, name: str) -> int | None:
+    """The node of a save point, by its id or name, or the end of a branch of this name."""
+    point = save_point_named(connection, campaign, name)
+    called = save_points_called(connection, campaign, name)
+    for found in (point, *called.values()):
+        if found is not None:
+            return found.node
+    leaf: int | None = connection.execute(_LEAF_CALLED, {"of": campaign, "called": folded(name)}).scalar()
+    return leaf
+
+
+def one_branch(connection: Connection, campaign: str, numbered: int) -> BranchRow | None:
+    """One branch."""
+    row = connection.execute(_BRANCH, {"of": campaign, "numbered": numbered}).one_or_none()
+    return None if row is None else _branch_row(row)
+
+
 def all_branches(connection: Connection, campaign: str) -> list[BranchRow]:
     """Every branch."""
-    rows = connection.execute(_ALL_BRANCHES, {"of": campaign})
-    return [
-        BranchRow(row.branch, row.parent_branch, row.fork_depth, row.leaf, row.leaf_depth, row.name or "")
-        for row in rows
-    ]
+    return [_branch_row(row) for row in connection.execute(_ALL_BRANCHES, {"of": campaign})]
+
+
+def _branch_row(row: Row[Any]) -> BranchRow:
+    return BranchRow(row.branch, row.parent_branch, row.fork_depth, row.leaf, row.leaf_depth, row.name or "")
 
 
 def all_nodes(connection: Connection, campaign: str) -> list[TreeNode]:

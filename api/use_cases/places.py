@@ -13,7 +13,7 @@ from domain.campaign.commands import (
     SetSavePoint,
     Undo,
 )
-from domain.campaign.events import NodeRevised
+from domain.campaign.events import NodeRevised, SavePointSet
 from domain.campaign.facts import SavePointFacts
 from domain.campaign.naming import POSITION_PREFIX, folded
 from domain.errors import InvalidInput, UnknownNode
@@ -68,9 +68,11 @@ def correct(log: EventLog, campaign: str, node: int, text: str, *, replaced_surr
 
 def set_save_point(log: EventLog, ids: IdSource, campaign: str, name: str, node: int | None) -> dict[str, Any]:
     """A name for a place. Raises NameTaken, InvalidInput, UnknownNode."""
-    save_point = ids.new("s")
-    log.execute(SetSavePoint(campaign, save_point, name, node))
-    return next(point for point in save_points(log, campaign)["save_points"] if point["id"] == save_point)
+    execution = log.execute(SetSavePoint(campaign, ids.new("s"), name, node))
+    point = execution.events[0].event
+    if not isinstance(point, SavePointSet):
+        raise TypeError("setting a save point makes a save point")
+    return {"id": point.save_point, "name": point.name, "node": point.node, "moment": point.depth}
 
 
 def save_points(log: EventLog, campaign: str) -> dict[str, Any]:
@@ -96,7 +98,7 @@ def remove_save_point(log: EventLog, campaign: str, save_point: str) -> dict[str
 def name_branch(log: EventLog, campaign: str, branch: int, name: str) -> dict[str, Any]:
     """Names a branch. Raises UnknownBranch, NameTaken, InvalidInput."""
     log.execute(NameBranch(campaign, branch, name))
-    named = next(row for row in log.tree(campaign).branches if row.branch == branch)
+    named = log.branch(campaign, branch)
     return {"branch": named.branch, "name": named.name, "tip": named.leaf}
 
 
@@ -130,10 +132,9 @@ def _head_at(log: EventLog, campaign: str, digits: str) -> int:
 
 
 def _called(log: EventLog, campaign: str, name: str) -> int:
-    for point in log.save_points(campaign):
-        if name == point.save_point or folded(name) == folded(point.name):
-            return point.node
-    for row in log.tree(campaign).branches:
-        if row.name and folded(row.name) == folded(name):
-            return row.leaf
-    raise InvalidInput({"place": f"{name!r} is no node's number, save point, branch name or position:N of this story"})
+    node = log.place_called(campaign, name)
+    if node is None:
+        raise InvalidInput(
+            {"place": f"{name!r} is no node's number, save point, branch name or position:N of this story"}
+        )
+    return node

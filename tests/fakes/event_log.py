@@ -36,9 +36,10 @@ from domain.campaign.events import (
     TextCorrected,
 )
 from domain.campaign.facts import OPENING, CampaignFacts, NodeFacts, SavePointFacts, StoryEvent, TurnFacts, evolve
+from domain.campaign.naming import folded
 from domain.campaign.story_tree import looked_ahead
 from domain.catalogue import catalogue
-from domain.errors import InvalidInput, StoreFailure, UnknownCampaign, UnknownNode, UnknownTurn
+from domain.errors import InvalidInput, StoreFailure, UnknownBranch, UnknownCampaign, UnknownNode, UnknownTurn
 from domain.event import DomainEvent, EventCatalogue, Recorded
 from domain.extraction.extraction import prose_of
 from domain.installation import INSTALLATION_STREAM, Settings, SettingsChanged
@@ -395,6 +396,21 @@ class MemoryEventLog:
             name = facts.branch_names.get(branch, "")
             rows.append(BranchRow(branch, above, first.depth - 1, last.node, last.depth, name))
         return rows
+
+    def branch(self, campaign: str, branch: int) -> BranchRow:
+        """See EventLog."""
+        for row in self.tree(campaign).branches:
+            if row.branch == branch:
+                return row
+        raise UnknownBranch(campaign, branch)
+
+    def place_called(self, campaign: str, name: str) -> int | None:
+        """See EventLog."""
+        tree = self.tree(campaign)
+        points = [point.node for point in tree.save_points if point.save_point == name]
+        points += [point.node for point in tree.save_points if folded(point.name) == folded(name)]
+        leaves = [row.leaf for row in tree.branches if row.name and folded(row.name) == folded(name)]
+        return next(iter(points + leaves), None)
 
     def save_points(self, campaign: str) -> Sequence[SavePointFacts]:
         """See EventLog."""
