@@ -23,20 +23,21 @@ class Played(Protocol):
 
 def undo(game: Played, _: str) -> None:
     """Back over the newest turn."""
-    _arrived(game, places.undo(game.fabula.log, game.campaign))
+    _arrived(game, _past_dead_turns(game, lambda: places.undo(game.fabula.log, game.campaign)))
 
 
 def redo(game: Played, _: str) -> None:
     """Forth to the next turn."""
-    _arrived(game, places.redo(game.fabula.log, game.campaign))
+    _arrived(game, _past_dead_turns(game, lambda: places.redo(game.fabula.log, game.campaign)))
 
 
 def select(game: Played, text: str) -> None:
     """To another take of this moment, by its number in /takes."""
     takes = game.fabula.log.takes(game.campaign, game.fabula.log.campaign(game.campaign).head)
-    if not (text.isdecimal() and 1 <= int(text) <= len(takes)):
+    numbered = {str(number): take for number, take in enumerate(takes, start=1)}
+    if text not in numbered:
         return game.screen.note(f"Name a take from 1 to {len(takes)}, as /takes lists them: /select 1")
-    return _arrived(game, places.move_head(game.fabula.log, game.campaign, takes[int(text) - 1], None))
+    return _go(game, numbered[text])
 
 
 def save(game: Played, text: str) -> None:
@@ -62,14 +63,16 @@ def restore(game: Played, text: str) -> None:
     if not text:
         return game.screen.note("Name a save point, a branch or a node, as in: /restore before the storm")
     node = places.place_named(game.fabula.log, game.campaign, text)
-    return _arrived(game, places.move_head(game.fabula.log, game.campaign, node, None))
+    return _go(game, node)
 
 
 def revise(game: Played, text: str) -> None:
     """The newest text anew, beside the old one."""
     new, replaced = without_lone_surrogates(text)
     head = game.fabula.log.campaign(game.campaign).head
-    answer = places.revise(game.fabula.log, game.campaign, head, new, replaced_surrogates=replaced)
+    answer = _past_dead_turns(
+        game, lambda: places.revise(game.fabula.log, game.campaign, head, new, replaced_surrogates=replaced)
+    )
     _arrived(game, answer["position"])
 
 
@@ -77,7 +80,9 @@ def correct(game: Played, text: str) -> None:
     """The newest text mended in place."""
     new, replaced = without_lone_surrogates(text)
     head = game.fabula.log.campaign(game.campaign).head
-    answer = places.correct(game.fabula.log, game.campaign, head, new, replaced_surrogates=replaced)
+    answer = _past_dead_turns(
+        game, lambda: places.correct(game.fabula.log, game.campaign, head, new, replaced_surrogates=replaced)
+    )
     _arrived(game, answer["position"])
 
 
@@ -109,6 +114,14 @@ def diff(game: Played, text: str) -> None:
 
 
 PLACES = 2
+
+
+def _go(game: Played, node: int) -> None:
+    _arrived(game, _past_dead_turns(game, lambda: places.move_head(game.fabula.log, game.campaign, node, None)))
+
+
+def _past_dead_turns(game: Played, move: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+    return game.fabula.turns.dead.past(move)
 
 
 def _arrived(game: Played, position: Mapping[str, Any]) -> None:

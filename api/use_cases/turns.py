@@ -16,6 +16,7 @@ import structlog
 
 from api.breakage import place_of
 from api.use_cases.answers import answer_from, turn_answer
+from api.use_cases.dead_turns import DeadTurns
 from api.use_cases.prompting import Bodies, Prepared, Prompter
 from api.use_cases.settings import InstallationSettings
 from api.use_cases.telling import Accepted, Delta, Done, Failed, Telling, told_before
@@ -58,8 +59,6 @@ CANCEL_POLL_SECONDS = 0.25
 
 CLOSE_AGAIN_SECONDS = 1.0
 """How soon it is tried again to close a turn whose end the store would not take."""
-
-INTERRUPTED = "The process that told this turn ended before it was done. The words are kept; retry, or go on."
 
 
 @dataclass
@@ -113,6 +112,7 @@ class Turns:
         self._settings = settings
         self._ids = ids
         self._liveness = liveness
+        self.dead = DeadTurns(log, liveness)
         self._beginnings: set[asyncio.Task[Telling]] = set()
         self._tasks: dict[str, asyncio.Task[None]] = {}
         self._cancelled: dict[str, asyncio.Event] = {}
@@ -242,13 +242,7 @@ class Turns:
             await _aside(self._log.execute, unclosed)
             self._unclosed.pop(turn.turn, None)
             return True
-        if not await _aside(self._liveness.is_dead, turn.process):
-            return False
-        error = TurnInterrupted(turn.turn)
-        close = FailTurn(campaign, turn.turn, stage="interrupted", error=error.code, message=INTERRUPTED)
-        await _aside(self._log.execute, close)
-        _log.info("turn_interrupted", campaign=campaign, turn=turn.turn)
-        return True
+        return await _aside(self.dead.close, campaign, turn)
 
     # Telling
 

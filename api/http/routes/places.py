@@ -50,13 +50,13 @@ _SHOWN: Responses = {
 @router.post("/undo", response_model=PositionShape, responses=problem_responses("nothing_to_undo", *_MOVES))
 def undo(campaign: CampaignId, fabula: ThisFabula) -> dict[str, Any]:
     """Go to before the newest turn. Nothing is abandoned: redo goes there again."""
-    return places.undo(fabula.log, campaign)
+    return fabula.turns.dead.past(lambda: places.undo(fabula.log, campaign))
 
 
 @router.post("/redo", response_model=PositionShape, responses=problem_responses("nothing_to_redo", *_MOVES))
 def redo(campaign: CampaignId, fabula: ThisFabula) -> dict[str, Any]:
     """Go one turn forward, towards the newest moment of this line."""
-    return places.redo(fabula.log, campaign)
+    return fabula.turns.dead.past(lambda: places.redo(fabula.log, campaign))
 
 
 @router.post(
@@ -66,7 +66,7 @@ def redo(campaign: CampaignId, fabula: ThisFabula) -> dict[str, Any]:
 )
 def move_head(campaign: CampaignId, wanted: HeadRequest, fabula: ThisFabula) -> dict[str, Any]:
     """Select a take, or restore a save point or any node."""
-    return places.move_head(fabula.log, campaign, wanted.node, wanted.save_point)
+    return fabula.turns.dead.past(lambda: places.move_head(fabula.log, campaign, wanted.node, wanted.save_point))
 
 
 @router.post("/nodes/{node}/revise", response_model=Revised, responses=problem_responses("unknown_node", *_MOVES))
@@ -74,7 +74,9 @@ def revise_node(
     campaign: CampaignId, node: NodeNumber, wanted: TextRequest, request: Request, fabula: ThisFabula
 ) -> dict[str, Any]:
     """Write a node anew, beside the old one. The later story stays below the original; no model is asked."""
-    return places.revise(fabula.log, campaign, node, wanted.text, replaced_surrogates=replaced_surrogates(request))
+    return fabula.turns.dead.past(
+        lambda: places.revise(fabula.log, campaign, node, wanted.text, replaced_surrogates=replaced_surrogates(request))
+    )
 
 
 @router.patch("/nodes/{node}", response_model=Corrected, responses=problem_responses("unknown_node", *_MOVES))
@@ -82,7 +84,11 @@ def correct_node(
     campaign: CampaignId, node: NodeNumber, wanted: TextRequest, request: Request, fabula: ThisFabula
 ) -> dict[str, Any]:
     """Mend a typo in place: the later story stays, the old text stays in the log."""
-    return places.correct(fabula.log, campaign, node, wanted.text, replaced_surrogates=replaced_surrogates(request))
+    return fabula.turns.dead.past(
+        lambda: places.correct(
+            fabula.log, campaign, node, wanted.text, replaced_surrogates=replaced_surrogates(request)
+        )
+    )
 
 
 @router.get("/save-points", response_model=SavePointList, responses=problem_responses("unknown_campaign"))
