@@ -39,9 +39,10 @@ class UnknownCampaign(NotFound):
     code = "unknown_campaign"
     title = "There is no such campaign"
 
-    def __init__(self, campaign: str) -> None:
+    def __init__(self, campaign: str, detail: str = "") -> None:
         super().__init__(
-            f"There is no campaign {campaign!r} in this store. GET /api/campaigns, or `fabula campaigns`, lists those there are.",
+            detail
+            or f"There is no campaign {campaign!r} in this store. GET /api/campaigns, or `fabula campaigns`, lists those there are.",
             campaign=campaign,
         )
 
@@ -50,9 +51,9 @@ class UnknownNode(NotFound):
     code = "unknown_node"
     title = "There is no such node"
 
-    def __init__(self, campaign: str, node: int) -> None:
+    def __init__(self, campaign: str, node: int | str, detail: str = "") -> None:
         super().__init__(
-            f"Campaign {campaign} has no node {node}. Its story lists the nodes there are.",
+            detail or f"Campaign {campaign} has no node {node}. Its story lists the nodes there are.",
             campaign=campaign,
             node=node,
         )

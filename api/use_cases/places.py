@@ -20,6 +20,9 @@ from domain.errors import InvalidInput, UnknownNode
 from domain.log import EventLog
 from domain.ports import IdSource
 
+_MOST_DIGITS = 16
+"""The most digits of a node or a position: more than any story has, and never too large for a store."""
+
 
 def undo(log: EventLog, campaign: str) -> dict[str, Any]:
     """To before the newest turn; the position. Raises NothingToUndo, TurnInProgress."""
@@ -106,11 +109,11 @@ def place_named(log: EventLog, campaign: str, reference: str) -> int:
     """The node that a person means by a reference.
 
     A node's number; `head` or `tip`; `position:N`, the head at that log position; a save point by id or name; a branch
-    by name, for its end. Raises UnknownCampaign, UnknownNode, InvalidInput.
+    by name, for its end. Raises UnknownCampaign, UnknownNode, and InvalidInput for what is no position.
     """
     wanted = reference.strip()
     if wanted.isascii() and wanted.isdecimal():
-        return log.node(campaign, _number(campaign, wanted)).node
+        return _numbered(log, campaign, wanted)
     facts = log.campaign(campaign)
     if wanted in ("head", "tip"):
         return facts.head if wanted == "head" else facts.tip
@@ -119,22 +122,26 @@ def place_named(log: EventLog, campaign: str, reference: str) -> int:
     return _called(log, campaign, wanted)
 
 
-def _number(campaign: str, digits: str) -> int:
-    if len(digits) > len(str(2**62)):
-        raise UnknownNode(campaign, 0)
-    return int(digits)
+def _numbered(log: EventLog, campaign: str, digits: str) -> int:
+    if len(digits.lstrip("0")) > _MOST_DIGITS:
+        raise UnknownNode(log.campaign(campaign).campaign, f"{digits[:_MOST_DIGITS]}…")
+    return log.node(campaign, int(digits)).node
 
 
 def _head_at(log: EventLog, campaign: str, digits: str) -> int:
-    if not (digits.isascii() and digits.isdecimal() and len(digits) < len(str(2**62))):
-        raise InvalidInput({"position": f"{digits!r} is no log position; they are whole numbers from 1"})
+    digits = digits.strip()
+    if not (digits.isascii() and digits.isdecimal() and len(digits.lstrip("0")) <= _MOST_DIGITS):
+        raise InvalidInput({"position": f"{digits[:_MOST_DIGITS]!r} is no log position; they are whole numbers from 1"})
     return log.head_at(campaign, int(digits))
 
 
 def _called(log: EventLog, campaign: str, name: str) -> int:
     node = log.place_called(campaign, name)
     if node is None:
-        raise InvalidInput(
-            {"place": f"{name!r} is no node's number, save point, branch name or position:N of this story"}
+        raise UnknownNode(
+            campaign,
+            name,
+            f"Nothing in this story is called {name!r}. Name a node by its number, a save point, a branch by its name, "
+            "`head`, `tip`, or `position:N`.",
         )
     return node

@@ -2,23 +2,32 @@
 
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from api.http.parameters import LARGEST_INTEGER
 from api.http.shapes.position import POSITION, PositionShape
-from api.http.shapes.schema import request_with_examples, with_examples
+from api.http.shapes.schema import as_integer, request_with_examples, with_examples
 from api.http.shapes.turns import TurnShape
 from domain.campaign.naming import NAME_CHARACTERS
 
-Node = Annotated[int, Field(ge=1, le=LARGEST_INTEGER)]
+Node = Annotated[int, BeforeValidator(as_integer), Field(ge=1, le=LARGEST_INTEGER)]
 PlaceName = Annotated[str, Field(max_length=NAME_CHARACTERS)]
 SomeText = Annotated[str, Field(json_schema_extra={"pattern": r"\S"})]
 """Text that is more than white space. Whether it is, the domain says; here it is only described."""
 
 _SAVE_POINT: dict[str, Any] = {"id": "s_x4q7bd2mza", "name": "before the storm", "node": 12, "moment": 12}
 _ONE_OF_THEM: Any = [
-    {"required": ["node"], "properties": {"node": {"type": "integer"}, "save_point": {"type": "null"}}},
-    {"required": ["save_point"], "properties": {"node": {"type": "null"}, "save_point": {"type": "string"}}},
+    {
+        "required": ["node"],
+        "properties": {
+            "node": {"type": "integer", "minimum": 1, "maximum": LARGEST_INTEGER},
+            "save_point": {"type": "null"},
+        },
+    },
+    {
+        "required": ["save_point"],
+        "properties": {"node": {"type": "null"}, "save_point": {"type": "string", "maxLength": 64}},
+    },
 ]
 _NODE: dict[str, Any] = {"node": 1, "parent": None, "kind": "opening", "branch": 1, "depth": 1}
 _BRANCH: dict[str, Any] = {
