@@ -20,6 +20,9 @@ PAGE = 1000
 """How many events are folded in one transaction."""
 POLL_SECONDS = 0.5
 """How soon it is noticed what another process appended."""
+GRACE_SECONDS = 0.05
+"""How long what was appended is left alone: whoever appended it may have an answer to give, and more to append. Who reads
+a view meanwhile folds it on the spot."""
 PATIENCE = 2.0
 """Seconds that a read waits for its view."""
 
@@ -111,7 +114,8 @@ class Engine:
             self._woken.clear()
             while self._fold_round() and not self._ending.is_set():
                 pass
-            self._woken.wait(POLL_SECONDS)
+            if self._woken.wait(POLL_SECONDS):
+                self._ending.wait(GRACE_SECONDS)
 
     def _fold_round(self) -> bool:
         """Folds a page of each view. False when no view has more to fold now."""

@@ -37,6 +37,7 @@ from domain.event import Recorded
 from domain.extraction.extraction import prose_of
 from domain.log import Segment
 from domain.prompt.events import AccountingStatus, ReplyAccounted
+from domain.prompt.sections import HistoryNode
 from projections.projection import Projection
 
 metadata = MetaData()
@@ -117,6 +118,15 @@ _ONE = _SHOWN.where(node.c.node == bindparam("numbered"))
 _STRETCH = _SHOWN.where(
     node.c.branch == bindparam("in_branch"), node.c.depth.between(bindparam("first"), bindparam("last"))
 ).order_by(node.c.depth)
+_WORDS = (
+    select(node.c.node, node.c.depth, node.c.kind, node.c.text)
+    .where(
+        node.c.campaign == bindparam("of"),
+        node.c.branch == bindparam("in_branch"),
+        node.c.depth.between(bindparam("first"), bindparam("last")),
+    )
+    .order_by(node.c.depth)
+)
 _TAKES = (
     select(node.c.parent, node.c.node, node.c.made_at)
     .where(
@@ -212,6 +222,15 @@ def line(connection: Connection, campaign: str, segments: Sequence[Segment]) -> 
     newest = _newest(segments)
     for first in range(1, newest + 1, EXPORT_NODES):
         yield from _between(connection, campaign, segments, first, min(newest, first + EXPORT_NODES - 1))
+
+
+def words(connection: Connection, campaign: str, segments: Sequence[Segment]) -> list[HistoryNode]:
+    """The words of the whole line and no more of it, oldest first."""
+    found: list[HistoryNode] = []
+    for segment in sorted(segments, key=lambda segment: segment.first):
+        stretch = {"of": campaign, "in_branch": segment.branch, "first": segment.first, "last": segment.last}
+        found += [HistoryNode(*row) for row in connection.execute(_WORDS, stretch).all()]
+    return found
 
 
 def one(connection: Connection, campaign: str, at: int) -> StoryNode | None:

@@ -66,14 +66,14 @@ def _node_answer(node: StoryNode) -> dict[str, Any]:
     }
 
 
-def whole_line(store: Store, campaign: str) -> Sequence[HistoryNode]:
-    """The active line from its opening, for reading. Raises UnknownCampaign, ViewBehind."""
-    segments = store.log.line(campaign, store.log.campaign(campaign).head)
+def whole_line(store: Store, campaign: str, at: int | None = None) -> Sequence[HistoryNode]:
+    """The active line from its opening, for reading, or the one that ends at a node.
+
+    Raises UnknownCampaign, UnknownNode, ViewBehind.
+    """
+    segments = store.log.line(campaign, _end(store.log, campaign, at, None))
     with store.views.reading("story") as connection:
-        return [
-            HistoryNode(node.node, node.depth, node.kind, node.text)
-            for node in story.line(connection, campaign, segments)
-        ]
+        return story.words(connection, campaign, segments)
 
 
 def list_campaigns(store: Store, limit: int, after: int | None = None) -> dict[str, Any]:

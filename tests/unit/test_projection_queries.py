@@ -144,6 +144,7 @@ def test_pages_of_a_line_over_forks_are_what_the_log_says_of_it(log: MemoryEvent
         line = list(story.line(view, CAMPAIGN, log.line(CAMPAIGN, end)))
         assert line == paged(view, log, end, 1000)
         assert [one.takes for one in line] == [tuple(log.takes(CAMPAIGN, one.node)) for one in line]
+        assert story.words(view, CAMPAIGN, log.line(CAMPAIGN, end)) == log.end_of_line(CAMPAIGN, end, limit=1000)
 
 
 def test_a_page_needs_only_the_segments_that_it_shows(log: MemoryEventLog, folded: Folded) -> None:
