@@ -10,7 +10,7 @@ from api.http.shapes.schema import as_integer, request_with_examples, with_examp
 from api.http.shapes.turns import TurnShape
 from domain.campaign.naming import NAME_CHARACTERS
 
-Node = Annotated[int, BeforeValidator(as_integer), Field(ge=1, le=LARGEST_INTEGER)]
+Node = Annotated[int, Field(ge=1, le=LARGEST_INTEGER), BeforeValidator(as_integer)]
 PlaceName = Annotated[str, Field(max_length=NAME_CHARACTERS)]
 SomeText = Annotated[str, Field(json_schema_extra={"pattern": r"\S"})]
 """Text that is more than white space. Whether it is, the domain says; here it is only described."""
