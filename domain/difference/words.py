@@ -13,6 +13,9 @@ from typing import Literal
 
 Side = Literal["same", "left", "right"]
 
+MOST_PAIRS = 500_000_000
+"""The most pairs of words, one of each text, that are compared: a bit each. Longer texts differ as a whole."""
+
 _WORD = re.compile(r"\s*\S+|\s+$")
 
 
@@ -31,7 +34,8 @@ class Stretch:
 def word_difference(left: str, right: str) -> tuple[Stretch, ...]:
     """The two texts as stretches, in order; where both have words of their own, the left's stand first.
 
-    The white space before a word belongs to it, and does not tell words apart.
+    The white space before a word belongs to it, and does not tell words apart. Of texts with more than MOST_PAIRS between
+    their common beginning and their common end, what lies between is not compared.
     """
     ours, theirs = _WORD.findall(left), _WORD.findall(right)
     start = _common(ours, theirs)
@@ -66,6 +70,8 @@ def _common(ours: list[str], theirs: list[str]) -> int:
 
 def _middle(ours: list[str], theirs: list[str]) -> list[_Pair]:
     """The words of both in order, of each gap first the left's, then the right's."""
+    if len(ours) * len(theirs) > MOST_PAIRS:
+        return [*((word, "") for word in ours), *(("", word) for word in theirs)]
     pairs = list(_backwards(ours, theirs, _rows(ours, theirs)))[::-1]
     ordered: list[_Pair] = []
     for shared, group in groupby(pairs, key=lambda pair: _side(pair) == "same"):
