@@ -1,6 +1,7 @@
 """`fabula diff`: how two places of a story differ, in a terminal or on a page."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,11 @@ from domain.errors import InvalidInput
 
 SHOWN_NODES = 12
 """How many nodes of each side are shown, the first ones; the page and the JSON have all."""
+SHOWN_CHARACTERS = 400
+"""How much of the last that both share is shown."""
+UNKNOWN_WIDTH = 100
+"""Columns where no terminal says how many it has."""
+_STYLES = {"left": "red", "right": "green"}
 
 
 def show_difference(
@@ -54,21 +60,43 @@ def _named(store: Store, campaign: str | None, references: Sequence[str]) -> tup
 
 
 def print_difference(answer: dict[str, Any], screen: Console) -> None:
-    """Prints where the two parted, how their words differ, and what each took since."""
+    """Prints where the two parted, how their words differ, and what each took since. No line is wider than the screen."""
+    width = screen.width if screen.is_terminal else UNKNOWN_WIDTH
+    for part in _parts(answer):
+        screen.print(part, width=width)
+
+
+def _parts(answer: dict[str, Any]) -> Iterator[Text | Table]:
     common = answer["common"]
-    screen.print(
-        Text(f"They share the story to moment {common['moment']} (node {common['node']}).", "dim"), soft_wrap=True
-    )
+    yield _columns(*(_place(answer[side], style) for side, style in _STYLES.items()))
+    yield Text(f"\nThey share the story to moment {common['moment']} (node {common['node']}):", "dim")
+    yield Text(harmless(_cut(common["text"])))
     for take in answer["text"]["takes"]:
-        screen.print(Text(f"\nWhere they part: node {take['left']} and node {take['right']}", "bold"))
-        screen.print(_words(take["words"]), soft_wrap=not screen.is_terminal)
-    screen.print()
-    screen.print(_sides(answer))
+        yield Text(f"\nWhere they part: node {take['left']} and node {take['right']}", "bold")
+        yield _words(take["words"])
+    if answer["text"]["left"] or answer["text"]["right"]:
+        yield Text("\nThe story since they parted", "bold")
+        yield _story(answer["text"])
     if answer["prompts"]["sections"]:
-        screen.print(Text("\nWhat the narrator was sent last", "bold"))
-        screen.print(_sections(answer["prompts"]["sections"]))
-    screen.print(Text("\nAccounts since they parted", "bold"))
-    screen.print(_accounts(answer["accounts"]))
+        yield Text("\nWhat the narrator was sent last, in tokens", "bold")
+        yield _sections(answer["prompts"]["sections"])
+    yield Text("\nAccounts since they parted", "bold")
+    yield _accounts(answer["accounts"])
+
+
+def _columns(*first: Text) -> Table:
+    """Two columns, one a side, with their first row or none yet."""
+    drawn = Table(box=None, pad_edge=False, padding=(0, 3, 0, 0), show_header=False, expand=True)
+    for _ in _STYLES:
+        drawn.add_column(ratio=1, overflow="fold")
+    if first:
+        drawn.add_row(*first)
+    return drawn
+
+
+def _place(side: dict[str, Any], style: str) -> Text:
+    since = f"moment {side['moment']}, node {side['node']}, {side['moments_since']} since they parted"
+    return Text(harmless(side["reference"]), f"bold {style}").append(f"\n{since}", "not bold dim default")
 
 
 def _words(stretches: Sequence[dict[str, Any]]) -> Text:
@@ -78,36 +106,43 @@ def _words(stretches: Sequence[dict[str, Any]]) -> Text:
             case "same":
                 text.append(harmless(stretch["left"]))
             case "left":
-                text.append(f"[-{harmless(stretch['left'])}-]", "red")
+                text.append(f"[-{harmless(stretch['left'])}-]", _STYLES["left"])
             case _:
-                text.append(f"{{+{harmless(stretch['right'])}+}}", "green")
+                text.append(f"{{+{harmless(stretch['right'])}+}}", _STYLES["right"])
     return text
 
 
-def _sides(answer: dict[str, Any]) -> Table:
-    sides = [answer["left"], answer["right"]]
-    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), expand=False)
-    for side in sides:
-        drawn.add_column(Text(f"{side['reference']}: moment {side['moment']}, {side['moments_since']} since"), ratio=1)
-    nodes = [answer["text"]["left"][:SHOWN_NODES], answer["text"]["right"][:SHOWN_NODES]]
-    for at in range(max(len(side) for side in nodes)):
-        drawn.add_row(*(_node(side[at]) if at < len(side) else "" for side in nodes))
-    if any(side["moments_since"] > SHOWN_NODES for side in sides):
-        drawn.add_row(*("…" if side["moments_since"] > SHOWN_NODES else "" for side in sides))
+def _story(text: dict[str, Any]) -> Table:
+    """The first nodes of both sides, a moment a row."""
+    drawn = _columns()
+    sides = [[*map(_node, text[side][:SHOWN_NODES]), *_more(len(text[side]))] for side in _STYLES]
+    for row in zip_longest(*sides, fillvalue=Text()):
+        drawn.add_row(*row)
     return drawn
 
 
 def _node(node: dict[str, Any]) -> Text:
-    return Text(f"{node['moment']}  ", "dim").append(
-        harmless(node["text"]), "bold" if node["kind"] != "narration" else "not dim"
-    )
+    told = node["kind"] == "narration"
+    return Text(f"{node['moment']}  ", "dim").append(harmless(node["text"]), "not dim" if told else "not dim italic")
+
+
+def _more(nodes: int) -> list[Text]:
+    return [Text(f"… and {nodes - SHOWN_NODES:,} more: --html shows all", "dim")] if nodes > SHOWN_NODES else []
+
+
+def _cut(text: str) -> str:
+    """The end of a text, which is where the other two begin."""
+    return text if len(text) <= SHOWN_CHARACTERS else f"… {text[-SHOWN_CHARACTERS:].partition(' ')[2]}"
 
 
 def _sections(sections: Sequence[dict[str, Any]]) -> Table:
-    rows = [(section["label"], section["left_tokens"], section["right_tokens"]) for section in sections]
+    rows = [(section["label"], f"{section['left_tokens']:,}", f"{section['right_tokens']:,}") for section in sections]
     return table(("section", "left", "right"), rows, right=("left", "right"))
 
 
 def _accounts(accounts: dict[str, Any]) -> Table:
-    rows = [(name.replace("_", " "), value, accounts["right"][name]) for name, value in accounts["left"].items()]
+    rows = [
+        (name.replace("_", " "), f"{value:,}", f"{accounts['right'][name]:,}")
+        for name, value in accounts["left"].items()
+    ]
     return table(("", "left", "right"), rows, right=("left", "right"))

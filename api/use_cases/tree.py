@@ -43,7 +43,8 @@ class Mark:
 class Lane:
     """A branch in a drawing: its row, the moments that it spans, and what stands on it.
 
-    `active` is the moment down to which the branch is on the line that is being read, 0 where it is not.
+    `active` is the moment down to which the branch is on the line that is being read, and `ahead` the one down to which
+    it is on the way to the later story that Redo walks, if there is any; each 0 where it is not.
     """
 
     branch: int
@@ -55,6 +56,12 @@ class Lane:
     nodes: int
     active: int
     marks: tuple[Mark, ...]
+    ahead: int = 0
+
+    @property
+    def called(self) -> str:
+        """Its name, or its number."""
+        return self.name or f"branch {self.branch}"
 
 
 @dataclass(frozen=True)
@@ -64,11 +71,17 @@ class Drawing:
     lanes: tuple[Lane, ...]
     moments: int
 
+    @property
+    def here(self) -> int:
+        """The moment at which the reader is."""
+        return max(lane.active for lane in self.lanes)
+
 
 def drawing(log: EventLog, campaign: str) -> Drawing:
     """The tree of a story, laid out for drawing. Raises UnknownCampaign."""
     tree = log.tree(campaign)
-    active = {segment.branch: segment.last for segment in log.line(campaign, tree.head)}
+    active = _line(log, campaign, tree.head)
+    ahead = {} if tree.tip == tree.head else _line(log, campaign, tree.tip)
     marks = _marks(tree)
     lanes = tuple(
         Lane(
@@ -81,10 +94,16 @@ def drawing(log: EventLog, campaign: str) -> Drawing:
             nodes=row.leaf_depth - row.fork_depth,
             active=active.get(row.branch, 0),
             marks=tuple(marks.get(row.branch, ())),
+            ahead=ahead.get(row.branch, 0),
         )
         for at, row in enumerate(_in_order(tree.branches))
     )
     return Drawing(lanes, max(lane.last for lane in lanes))
+
+
+def _line(log: EventLog, campaign: str, end: int) -> dict[int, int]:
+    """For each branch of the line to a node, the moment down to which it belongs to it."""
+    return {segment.branch: segment.last for segment in log.line(campaign, end)}
 
 
 def _in_order(branches: Sequence[BranchRow]) -> list[BranchRow]:
