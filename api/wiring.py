@@ -19,6 +19,7 @@ from adapters.tokens import TiktokenCounter
 from adapters.window_probe import ServerWindowProbe
 from api.config import Config
 from api.use_cases.closing import Closing
+from api.use_cases.dead_turns import DeadTurns
 from api.use_cases.narrating import Narrating
 from api.use_cases.prompting import Bodies, Prompter
 from api.use_cases.settings import Defaults, InstallationSettings
@@ -101,7 +102,8 @@ async def running(config: Config) -> AsyncIterator[Fabula]:
             narrator = OpenAICompatibleNarrator(client, store.policy, api_key=key)
             probe = ServerWindowProbe(client, store.policy, api_key=key)
             prompter = Prompter(store.log, TiktokenCounter(), store.bodies)
-            closing = Closing(store.log, lock)
+            dead = DeadTurns(store.log, lock)
+            closing = Closing(store.log, dead)
             narrating = Narrating(
                 log=store.log,
                 narrator=narrator,
@@ -111,7 +113,9 @@ async def running(config: Config) -> AsyncIterator[Fabula]:
                 settings=store.settings,
                 closing=closing,
             )
-            turns = Turns(log=store.log, narrating=narrating, closing=closing, ids=RandomNames(), liveness=lock)
+            turns = Turns(
+                log=store.log, narrating=narrating, closing=closing, dead=dead, ids=RandomNames(), liveness=lock
+            )
             await closing.all_dead()
             lock.sweep({turn.process for _, turn in store.log.open_turns()})
             try:

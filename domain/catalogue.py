@@ -1,12 +1,18 @@
 """Every event that a log may hold, in one list."""
 
 from domain.campaign.events import (
+    BranchNamed,
     CampaignDeleted,
     CampaignRevised,
     CampaignStarted,
     CancelRequested,
+    HeadMoved,
     NarrationAccepted,
+    NodeRevised,
     PlayerActed,
+    SavePointRemoved,
+    SavePointSet,
+    TextCorrected,
     TurnFailed,
     TurnOpened,
 )
@@ -23,6 +29,12 @@ EVENTS: tuple[type[DomainEvent], ...] = (
     NarrationAccepted,
     TurnFailed,
     CancelRequested,
+    NodeRevised,
+    TextCorrected,
+    HeadMoved,
+    SavePointSet,
+    SavePointRemoved,
+    BranchNamed,
     PromptSent,
     ReplyAccounted,
     SettingsChanged,

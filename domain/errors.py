@@ -1,8 +1,10 @@
 """Everything that Fabula refuses or fails at, as one tree.
 
     FabulaError
-    ├── NotFound             UnknownCampaign · UnknownNode · UnknownTurn · UnknownProjection
-    ├── NotNow               TurnInProgress · TurnNotRunning · TurnClosed · NothingToRetry
+    ├── NotFound             UnknownCampaign · UnknownNode · UnknownTurn · UnknownSavePoint · UnknownBranch ·
+    │                        UnknownProjection
+    ├── NotNow               TurnInProgress · TurnNotRunning · TurnClosed · NothingToRetry · NothingToUndo ·
+    │                        NothingToRedo · NameTaken
     ├── NotAcceptable        InvalidInput · ContextOverflow · EndpointRefused · IdempotencyKeyReused
     ├── ModelFailure         ModelUnreachable · ModelRefused · ModelReplyIncomplete · ModelReplyEmpty · ModelTimeout
     ├── TurnStopped          TurnCancelled · TurnInterrupted
@@ -37,9 +39,10 @@ class UnknownCampaign(NotFound):
     code = "unknown_campaign"
     title = "There is no such campaign"
 
-    def __init__(self, campaign: str) -> None:
+    def __init__(self, campaign: str, detail: str = "") -> None:
         super().__init__(
-            f"There is no campaign {campaign!r} in this store. GET /api/campaigns, or `fabula campaigns`, lists those there are.",
+            detail
+            or f"There is no campaign {campaign!r} in this store. GET /api/campaigns, or `fabula campaigns`, lists those there are.",
             campaign=campaign,
         )
 
@@ -48,9 +51,9 @@ class UnknownNode(NotFound):
     code = "unknown_node"
     title = "There is no such node"
 
-    def __init__(self, campaign: str, node: int) -> None:
+    def __init__(self, campaign: str, node: int | str, detail: str = "") -> None:
         super().__init__(
-            f"Campaign {campaign} has no node {node}. Its story lists the nodes there are.",
+            detail or f"Campaign {campaign} has no node {node}. Its story lists the nodes there are.",
             campaign=campaign,
             node=node,
         )
@@ -65,6 +68,30 @@ class UnknownTurn(NotFound):
             detail or f"Campaign {campaign} has no turn {turn!r}. Each answer to a turn names it.",
             campaign=campaign,
             turn=turn,
+        )
+
+
+class UnknownSavePoint(NotFound):
+    code = "unknown_save_point"
+    title = "There is no such save point"
+
+    def __init__(self, campaign: str, save_point: str) -> None:
+        super().__init__(
+            f"Campaign {campaign} has no save point {save_point!r}. GET /api/campaigns/{campaign}/save-points lists them.",
+            campaign=campaign,
+            save_point=save_point,
+        )
+
+
+class UnknownBranch(NotFound):
+    code = "unknown_branch"
+    title = "There is no such branch"
+
+    def __init__(self, campaign: str, branch: int | str) -> None:
+        super().__init__(
+            f"Campaign {campaign} has no branch {branch!r}. GET /api/campaigns/{campaign}/tree shows those there are.",
+            campaign=campaign,
+            branch=branch,
         )
 
 
@@ -126,6 +153,34 @@ class NothingToRetry(NotNow):
     def __init__(self, campaign: str) -> None:
         super().__init__(
             "The story stands at its opening, and nothing has been narrated yet. Take a turn first.", campaign=campaign
+        )
+
+
+class NothingToUndo(NotNow):
+    code = "nothing_to_undo"
+    title = "There is nothing to undo"
+
+    def __init__(self, campaign: str) -> None:
+        super().__init__("The story stands at its opening; there is nothing before it.", campaign=campaign)
+
+
+class NothingToRedo(NotNow):
+    code = "nothing_to_redo"
+    title = "There is nothing to redo"
+
+    def __init__(self, campaign: str) -> None:
+        super().__init__(
+            "The story stands at its newest moment here. Take a turn, or restore another place.", campaign=campaign
+        )
+
+
+class NameTaken(NotNow):
+    code = "name_taken"
+    title = "The name is taken"
+
+    def __init__(self, campaign: str, name: str, by: str) -> None:
+        super().__init__(
+            f"{name!r} already names {by} of this story. Choose another name.", campaign=campaign, name=name, by=by
         )
 
 

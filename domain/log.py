@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from domain.campaign.commands import CampaignCommand
-from domain.campaign.facts import CampaignFacts, NodeFacts, TurnFacts
+from domain.campaign.events import NodeKind
+from domain.campaign.facts import CampaignFacts, NodeFacts, SavePointFacts, TurnFacts
 from domain.event import Recorded
 from domain.installation import Settings
 from domain.prompt.floor import Floor
@@ -41,6 +42,40 @@ class Segment:
     branch: int
     first: int
     last: int
+
+
+@dataclass(frozen=True)
+class TreeNode:
+    """A node of the tree, without its text."""
+
+    node: int
+    parent: int | None
+    kind: NodeKind
+    branch: int
+    depth: int
+
+
+@dataclass(frozen=True)
+class BranchRow:
+    """A branch: what it grew from (none for the first), at which depth, and the leaf at its end."""
+
+    branch: int
+    parent_branch: int | None
+    fork_depth: int
+    leaf: int
+    leaf_depth: int
+    name: str
+
+
+@dataclass(frozen=True)
+class Tree:
+    """The whole tree of a story."""
+
+    nodes: Sequence[TreeNode]
+    branches: Sequence[BranchRow]
+    save_points: Sequence[SavePointFacts]
+    head: int
+    tip: int
 
 
 @dataclass(frozen=True)
@@ -122,6 +157,29 @@ class EventLog(Protocol):
 
         Raises as `node`.
         """
+        ...
+
+    def tree(self, campaign: str) -> Tree:
+        """The whole tree. Raises UnknownCampaign."""
+        ...
+
+    def branch(self, campaign: str, branch: int) -> BranchRow:
+        """One branch. Raises UnknownCampaign, UnknownBranch."""
+        ...
+
+    def place_called(self, campaign: str, name: str) -> int | None:
+        """The node of a save point, by its id or name, or the end of a branch of this name; None when nothing has it.
+
+        Raises UnknownCampaign.
+        """
+        ...
+
+    def save_points(self, campaign: str) -> Sequence[SavePointFacts]:
+        """The save points, in the order in which they were set. Raises UnknownCampaign."""
+        ...
+
+    def head_at(self, campaign: str, position: int) -> int:
+        """The head as it was at a log position. Raises UnknownCampaign, also before the campaign's start."""
         ...
 
     def floor(self, campaign: str, node: int) -> Floor | None:

@@ -10,6 +10,7 @@ from domain.campaign.events import (
     CampaignRevised,
     CampaignStarted,
     NarrationAccepted,
+    NodeRevised,
     PlayerActed,
     TurnOpened,
 )
@@ -97,7 +98,7 @@ def _after(row: CampaignRow, recorded: Recorded) -> CampaignRow:
             return replace(row, title=title, revised_at=recorded.at)
         case TurnOpened():
             return replace(row, played_at=recorded.at)
-        case PlayerActed():
+        case PlayerActed() | NodeRevised():
             return replace(row, nodes=row.nodes + 1)
         case NarrationAccepted():
             return replace(row, nodes=row.nodes + 1, turns=row.turns + 1)
@@ -123,7 +124,15 @@ CAMPAIGNS = Projection(
     tables=metadata,
     topics=tuple(
         event.topic
-        for event in (CampaignStarted, CampaignRevised, CampaignDeleted, TurnOpened, PlayerActed, NarrationAccepted)
+        for event in (
+            CampaignStarted,
+            CampaignRevised,
+            CampaignDeleted,
+            TurnOpened,
+            PlayerActed,
+            NarrationAccepted,
+            NodeRevised,
+        )
     ),
     fold=fold,
     sources=(__name__,),

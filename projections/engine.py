@@ -20,10 +20,9 @@ PAGE = 1000
 """How many events are folded in one transaction."""
 POLL_SECONDS = 0.5
 """How soon it is noticed what another process appended."""
-SETTLE_SECONDS = 0.1
-"""How long the thread lets the log settle once it is woken: a turn appends three times, and whoever reads in between
-folds what is needed.
-"""
+GRACE_SECONDS = 0.05
+"""How long what was appended is left alone: whoever appended it may have an answer to give, and more to append. Who reads
+a view meanwhile folds it on the spot."""
 PATIENCE = 2.0
 """Seconds that a read waits for its view."""
 
@@ -116,7 +115,7 @@ class Engine:
             while self._fold_round() and not self._ending.is_set():
                 pass
             if self._woken.wait(POLL_SECONDS):
-                self._ending.wait(SETTLE_SECONDS)
+                self._ending.wait(GRACE_SECONDS)
 
     def _fold_round(self) -> bool:
         """Folds a page of each view. False when no view has more to fold now."""

@@ -21,7 +21,7 @@ from sqlalchemy import (
 from domain.campaign.events import CampaignDeleted, NarrationAccepted, PlayerActed, TurnFailed, TurnOpened
 from domain.campaign.facts import TurnEnd
 from domain.event import Recorded
-from domain.prompt.events import PromptSent, Purpose, ReplyAccounted
+from domain.prompt.events import Accounting, PromptSent, Purpose, ReplyAccounted
 from projections.projection import Projection
 
 metadata = MetaData()
@@ -92,6 +92,13 @@ _NEWEST = _OF_CAMPAIGN.order_by(prompt.c.opened.desc()).limit(bindparam("most"))
 _BY_TURNS = select(prompt).where(
     prompt.c.campaign.in_(bindparam("campaigns", expanding=True)), prompt.c.turn.in_(bindparam("turns", expanding=True))
 )
+_ACCOUNTS = select(prompt.c.accounting).where(
+    prompt.c.campaign == bindparam("of"),
+    prompt.c.node.in_(bindparam("nodes", expanding=True)),
+    prompt.c.accounting.is_not(None),
+)
+_AT_ONCE = 500
+"""How many nodes are asked for in one statement."""
 _FORGET_TURN = delete(prompt).where(prompt.c.campaign == bindparam("of"), prompt.c.turn == bindparam("named"))
 _FORGET = delete(prompt).where(prompt.c.campaign == bindparam("of"))
 _WRITE = insert(prompt)
@@ -118,6 +125,15 @@ def page(connection: Connection, campaign: str, *, limit: int, before: int | Non
     query = _NEWEST if before is None else _NEWEST.where(prompt.c.opened < before)
     rows = [PromptRow(*row) for row in connection.execute(query, {"of": campaign, "most": limit + 1})]
     return PromptPage(tuple(rows[:limit]), rows[limit - 1].opened if len(rows) > limit else None)
+
+
+def accounts_of(connection: Connection, campaign: str, nodes: Sequence[int]) -> list[Accounting]:
+    """The accounts of these narrations, of those that have one."""
+    found: list[Accounting] = []
+    for first in range(0, len(nodes), _AT_ONCE):
+        some = {"of": campaign, "nodes": list(nodes[first : first + _AT_ONCE])}
+        found += [Accounting.model_validate_json(stored) for stored in connection.execute(_ACCOUNTS, some).scalars()]
+    return found
 
 
 _Turn = tuple[str, str]

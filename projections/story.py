@@ -1,7 +1,7 @@
 """The story for reading: one row a node, with its text, found by its place on a line."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlalchemy import (
@@ -23,12 +23,21 @@ from sqlalchemy import (
     update,
 )
 
-from domain.campaign.events import CampaignDeleted, CampaignStarted, NarrationAccepted, NodeKind, PlayerActed
+from domain.campaign.events import (
+    CampaignDeleted,
+    CampaignStarted,
+    NarrationAccepted,
+    NodeKind,
+    NodeRevised,
+    PlayerActed,
+    TextCorrected,
+)
 from domain.campaign.facts import OPENING
 from domain.event import Recorded
 from domain.extraction.extraction import prose_of
 from domain.log import Segment
 from domain.prompt.events import AccountingStatus, ReplyAccounted
+from domain.prompt.sections import HistoryNode
 from projections.projection import Projection
 
 metadata = MetaData()
@@ -50,8 +59,19 @@ node = Table(
     Column("outcome", Text),
     Column("accounting", Text),
     Column("late", Boolean, nullable=False),
+    Column("made_at", Integer, nullable=False),
     UniqueConstraint("campaign", "branch", "depth"),
     Index("node_by_parent", "campaign", "parent", "node"),
+)
+
+correction = Table(
+    "correction",
+    metadata,
+    Column("campaign", Text, primary_key=True),
+    Column("node", Integer, primary_key=True, autoincrement=False),
+    Column("position", Integer, primary_key=True, autoincrement=False),
+    # What stood there before: how the story read until this position of the log.
+    Column("replaced", Text, nullable=False),
 )
 
 EXPORT_NODES = 500
@@ -63,7 +83,8 @@ class StoryNode:
     """A node as a reader sees it.
 
     `depth` is its moment on the line. `accounting` is the status of the account of the narration's request. `takes` are
-    the narrations with the same parent, in order of creation; for what is no narration, the node itself.
+    the narrations with the same parent, in order of creation; for what is no narration, the node itself. `made_at` is
+    the log position at which the node was made.
     """
 
     node: int
@@ -78,6 +99,7 @@ class StoryNode:
     outcome: str | None
     accounting: AccountingStatus | None
     late: bool
+    made_at: int
     takes: tuple[int, ...]
 
 
@@ -96,8 +118,17 @@ _ONE = _SHOWN.where(node.c.node == bindparam("numbered"))
 _STRETCH = _SHOWN.where(
     node.c.branch == bindparam("in_branch"), node.c.depth.between(bindparam("first"), bindparam("last"))
 ).order_by(node.c.depth)
+_WORDS = (
+    select(node.c.node, node.c.depth, node.c.kind, node.c.text)
+    .where(
+        node.c.campaign == bindparam("of"),
+        node.c.branch == bindparam("in_branch"),
+        node.c.depth.between(bindparam("first"), bindparam("last")),
+    )
+    .order_by(node.c.depth)
+)
 _TAKES = (
-    select(node.c.parent, node.c.node)
+    select(node.c.parent, node.c.node, node.c.made_at)
     .where(
         node.c.campaign == bindparam("of"),
         node.c.parent.in_(bindparam("parents", expanding=True)),
@@ -112,27 +143,94 @@ _ACCOUNT = (
     .values(accounting=bindparam("status"))
 )
 _FORGET = delete(node).where(node.c.campaign == bindparam("of"))
+_FORGET_CORRECTIONS = delete(correction).where(correction.c.campaign == bindparam("of"))
+_TEXTS = select(node.c.campaign, node.c.node, node.c.text).where(
+    node.c.campaign.in_(bindparam("campaigns", expanding=True)), node.c.node.in_(bindparam("nodes", expanding=True))
+)
+_CORRECT = insert(correction)
+_RETEXT = (
+    update(node)
+    .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("numbered"))
+    .values(text=bindparam("to_text"))
+)
+_CORRECTED_SINCE = (
+    select(correction.c.node, correction.c.replaced)
+    .where(
+        correction.c.campaign == bindparam("of"),
+        correction.c.node.in_(bindparam("nodes", expanding=True)),
+        correction.c.position > bindparam("position"),
+    )
+    .order_by(correction.c.position.desc())
+)
 
 
 def page(
-    connection: Connection, campaign: str, segments: Sequence[Segment], *, limit: int, before_depth: int | None = None
+    connection: Connection,
+    campaign: str,
+    segments: Sequence[Segment],
+    *,
+    limit: int,
+    before_depth: int | None = None,
+    as_of: int | None = None,
 ) -> StoryPage:
-    """The `limit` newest nodes of the line, of those above `before_depth`.
+    """The `limit` newest nodes of the line, of those above `before_depth`; as they read at the log position `as_of`.
 
     A line has one node at each depth, so a page is a range of depths: one range read for each segment in it.
     """
-    newest = max((segment.last for segment in segments), default=0)
+    newest = _newest(segments)
     last = newest if before_depth is None else min(newest, before_depth - 1)
     nodes = _between(connection, campaign, segments, last - limit + 1, last)
+    if as_of is not None:
+        nodes = _as_of(connection, campaign, nodes, as_of)
     older = bool(nodes) and nodes[0].depth > 1
     return StoryPage(nodes, nodes[0].node if older else None)
 
 
+def since(connection: Connection, campaign: str, segments: Sequence[Segment], first: int) -> tuple[StoryNode, ...]:
+    """The nodes of the line from depth `first` on, oldest first."""
+    return _between(connection, campaign, segments, first, _newest(segments))
+
+
+def _newest(segments: Sequence[Segment]) -> int:
+    return max((segment.last for segment in segments), default=0)
+
+
+def _as_of(connection: Connection, campaign: str, nodes: tuple[StoryNode, ...], position: int) -> tuple[StoryNode, ...]:
+    """The nodes without what came after a position: later takes, and the corrections of their texts."""
+    later = {"of": campaign, "nodes": [node.node for node in nodes], "position": position}
+    # In falling order of position: the first correction after the position is the last to be noted.
+    texts = {row.node: row.replaced for row in connection.execute(_CORRECTED_SINCE, later)}
+    return tuple(
+        replace(
+            node,
+            text=texts.get(node.node, node.text),
+            takes=_made_by(connection, campaign, node, position),
+        )
+        for node in nodes
+    )
+
+
+def _made_by(connection: Connection, campaign: str, node: StoryNode, position: int) -> tuple[int, ...]:
+    if len(node.takes) == 1:
+        return node.takes
+    takes = connection.execute(_TAKES, {"of": campaign, "parents": [node.parent]})
+    return tuple(take.node for take in takes if take.made_at <= position)
+
+
 def line(connection: Connection, campaign: str, segments: Sequence[Segment]) -> Iterator[StoryNode]:
     """The whole line, oldest first. Reads a stretch of it at a time, as it is consumed."""
-    newest = max((segment.last for segment in segments), default=0)
+    newest = _newest(segments)
     for first in range(1, newest + 1, EXPORT_NODES):
         yield from _between(connection, campaign, segments, first, min(newest, first + EXPORT_NODES - 1))
+
+
+def words(connection: Connection, campaign: str, segments: Sequence[Segment]) -> list[HistoryNode]:
+    """The words of the whole line and no more of it, oldest first."""
+    found: list[HistoryNode] = []
+    for segment in sorted(segments, key=lambda segment: segment.first):
+        stretch = {"of": campaign, "in_branch": segment.branch, "first": segment.first, "last": segment.last}
+        found += [HistoryNode(*row) for row in connection.execute(_WORDS, stretch).all()]
+    return found
 
 
 def one(connection: Connection, campaign: str, at: int) -> StoryNode | None:
@@ -176,6 +274,7 @@ class _Changes:
     dropped: list[str] = field(default_factory=list)
     added: _Rows = field(default_factory=dict)
     accounts: list[dict[str, Any]] = field(default_factory=list)
+    corrected: list[Recorded] = field(default_factory=list)
 
 
 def fold(connection: Connection, events: Sequence[Recorded]) -> None:
@@ -185,10 +284,50 @@ def fold(connection: Connection, events: Sequence[Recorded]) -> None:
         _change(changes, recorded)
     if changes.dropped:
         connection.execute(_FORGET, [{"of": name} for name in changes.dropped])
+        connection.execute(_FORGET_CORRECTIONS, [{"of": name} for name in changes.dropped])
+    corrections = _corrections(connection, changes)
     if changes.added:
         connection.execute(_WRITE, list(changes.added.values()))
     if changes.accounts:
         connection.execute(_ACCOUNT, changes.accounts)
+    if corrections:
+        connection.execute(_CORRECT, corrections)
+
+
+def _corrections(connection: Connection, changes: _Changes) -> list[dict[str, Any]]:
+    """The rows of the corrections, each with the text before it; the texts themselves are mended."""
+    texts = _texts_before(connection, changes)
+    rows, mended = [], {}
+    for recorded in changes.corrected:
+        event = recorded.event
+        if isinstance(event, TextCorrected):
+            key = (recorded.stream, event.node)
+            place = {"campaign": recorded.stream, "node": event.node, "position": recorded.position}
+            rows.append(place | {"replaced": texts[key]})
+            texts[key] = mended[key] = event.text
+    _mend(connection, changes, mended)
+    return rows
+
+
+def _texts_before(connection: Connection, changes: _Changes) -> dict[tuple[str, int], str]:
+    """The texts of the corrected nodes as they stand, in the view or among the rows to add."""
+    nodes = {(one.stream, one.event.node) for one in changes.corrected if isinstance(one.event, TextCorrected)}
+    if not nodes:
+        return {}
+    stored = {"campaigns": sorted({name for name, _ in nodes}), "nodes": sorted({node for _, node in nodes})}
+    texts = {(row.campaign, row.node): row.text for row in connection.execute(_TEXTS, stored)}
+    return texts | {key: row["text"] for key, row in changes.added.items() if key in nodes}
+
+
+def _mend(connection: Connection, changes: _Changes, mended: dict[tuple[str, int], str]) -> None:
+    stored = []
+    for (name, numbered), text in mended.items():
+        if (name, numbered) in changes.added:
+            changes.added[name, numbered]["text"] = text
+        else:
+            stored.append({"of": name, "numbered": numbered, "to_text": text})
+    if stored:
+        connection.execute(_RETEXT, stored)
 
 
 def _change(changes: _Changes, recorded: Recorded) -> None:
@@ -197,7 +336,9 @@ def _change(changes: _Changes, recorded: Recorded) -> None:
             _drop(changes, event.campaign)
         case ReplyAccounted(node=int() as at, accounting=account):
             _account(changes, recorded.stream, at, account.status)
-        case CampaignStarted() | PlayerActed() | NarrationAccepted():
+        case TextCorrected():
+            changes.corrected.append(recorded)
+        case CampaignStarted() | PlayerActed() | NarrationAccepted() | NodeRevised():
             row = _row(recorded)
             changes.added[recorded.stream, row["node"]] = row
         case _:
@@ -208,6 +349,7 @@ def _drop(changes: _Changes, campaign: str) -> None:
     changes.dropped.append(campaign)
     changes.added = {key: row for key, row in changes.added.items() if key[0] != campaign}
     changes.accounts = [account for account in changes.accounts if account["of"] != campaign]
+    changes.corrected = [recorded for recorded in changes.corrected if recorded.stream != campaign]
 
 
 def _account(changes: _Changes, campaign: str, at: int, status: AccountingStatus) -> None:
@@ -227,6 +369,7 @@ def _row(recorded: Recorded) -> dict[str, Any]:
         "outcome": None,
         "accounting": None,
         "late": False,
+        "made_at": recorded.position,
     } | _told(recorded)
 
 
@@ -234,7 +377,7 @@ def _told(recorded: Recorded) -> dict[str, Any]:
     match recorded.event:
         case CampaignStarted() as event:
             return {"node": OPENING, "kind": "opening", "branch": 1, "depth": 1, "text": event.opening}
-        case PlayerActed() as event:
+        case (PlayerActed() | NodeRevised()) as event:
             return _place(event) | {"kind": event.kind, "text": event.text}
         case NarrationAccepted() as event:
             told = {"text": prose_of(event.raw_reply, event.removals), "finish_reason": event.finish_reason}
@@ -243,16 +386,25 @@ def _told(recorded: Recorded) -> dict[str, Any]:
             raise TypeError(f"{recorded.topic} makes no node")
 
 
-def _place(event: PlayerActed | NarrationAccepted) -> dict[str, Any]:
+def _place(event: PlayerActed | NarrationAccepted | NodeRevised) -> dict[str, Any]:
     return {"node": event.node, "parent": event.parent, "branch": event.branch, "depth": event.depth}
 
 
 STORY = Projection(
     name="story",
-    version=1,
+    version=2,
     tables=metadata,
     topics=tuple(
-        event.topic for event in (CampaignStarted, CampaignDeleted, PlayerActed, NarrationAccepted, ReplyAccounted)
+        event.topic
+        for event in (
+            CampaignStarted,
+            CampaignDeleted,
+            PlayerActed,
+            NarrationAccepted,
+            NodeRevised,
+            TextCorrected,
+            ReplyAccounted,
+        )
     ),
     fold=fold,
     sources=(__name__, "domain.extraction.extraction"),

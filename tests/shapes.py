@@ -100,6 +100,23 @@ SETTINGS = {
     "low_water_percent",
     "narrator_prompt",
 }
+CORRECTED = {"node", "text", "position"}
+SAVE_POINT = {"id", "name", "node", "moment"}
+BRANCH_NAME = {"branch", "name", "tip"}
+TREE = {"nodes", "branches", "save_points", "head", "tip"}
+TREE_NODE = {"node", "parent", "kind", "branch", "depth"}
+TREE_BRANCH = {"branch", "parent_branch", "fork_depth", "tip", "tip_moment", "name"}
+TREE_SAVE_POINT = {"id", "name", "node"}
+DIFFERENCE = {"left", "right", "common", "text", "state", "memory", "prompts", "accounts"}
+DIFFERENCE_PLACE = {"reference", "node", "moment", "branch", "moments_since"}
+DIFFERENCE_ACCOUNTS = {
+    "turns",
+    "prompt_tokens",
+    "completion_tokens",
+    "cached_tokens",
+    "truncation_suspected",
+    "unknown",
+}
 VERIFY = {"ok", "events", "head", "first_bad"}
 PROJECTION = {"name", "version", "position", "lag", "state"}
 PROBLEM = {"type", "title", "status", "code", "detail"}

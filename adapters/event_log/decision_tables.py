@@ -4,38 +4,55 @@
 log into empty tables gives the same rows, which tests compare.
 """
 
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import lru_cache
 from typing import assert_never, cast
 
 import orjson
 from sqlalchemy import Connection, and_, bindparam, case, delete, outerjoin, select, update
 
-from adapters.event_log import tables
+from adapters.event_log import places, tables
 from adapters.event_log.prepared import Prepared, Row, inserting
 from adapters.event_log.tables import branch, campaign, event, idempotency_key, node, setting, turn
 from domain.campaign.commands import (
     AcceptNarration,
     CampaignCommand,
+    CorrectText,
     FailTurn,
+    MoveHead,
+    NameBranch,
     OpenRetry,
     OpenTurn,
     RecordPrompt,
+    Redo,
+    RemoveSavePoint,
     RequestCancel,
     ReviseCampaign,
+    ReviseNode,
+    SetSavePoint,
     StartCampaign,
+    Undo,
 )
 from domain.campaign.events import (
+    BranchNamed,
     CampaignDeleted,
     CampaignRevised,
     CampaignStarted,
     CancelRequested,
+    HeadMoved,
     NarrationAccepted,
+    NodeRevised,
     PlayerActed,
+    SavePointRemoved,
+    SavePointSet,
+    TextCorrected,
     TurnFailed,
     TurnOpened,
 )
 from domain.campaign.facts import OPENING, CampaignFacts, NodeFacts, StoryEvent, TurnFacts
 from domain.campaign.settings import CampaignSettings
+from domain.campaign.story_tree import AHEAD
 from domain.event import DomainEvent, Recorded
 from domain.installation import SettingsChanged
 from domain.prompt.events import PromptSent, ReplyAccounted
@@ -78,7 +95,7 @@ _TURN_EVENTS = Prepared(
 _PAYLOAD = Prepared(select(event.c.payload).where(event.c.position == bindparam("at")))
 
 
-def load(connection: Connection, command: CampaignCommand) -> CampaignFacts:
+def load(connection: Connection, command: CampaignCommand) -> CampaignFacts:  # noqa: C901, PLR0912  # only dispatches
     """The facts that the command is decided on. A campaign that was never started has facts without settings."""
     row = _CAMPAIGN.row(connection, {"of": command.campaign})
     if row is None:
@@ -95,6 +112,27 @@ def load(connection: Connection, command: CampaignCommand) -> CampaignFacts:
             return _with_parent_of(connection, _with_turn(connection, facts, command.turn), command.turn)
         case FailTurn() | RequestCancel():
             return _with_turn(connection, facts, command.turn)
+        case Undo():
+            return _with_nodes(connection, facts, _above(connection, facts, facts.head))
+        case Redo():
+            return _for_redo(connection, facts)
+        case MoveHead():
+            return _for_move(connection, facts, command)
+        case ReviseNode():
+            return _with_nodes(connection, facts, _family(connection, facts, command.node))
+        case CorrectText():
+            return _with_nodes(connection, facts, _existing(connection, facts, command.node))
+        case SetSavePoint():
+            place = facts.head if command.node is None else command.node
+            return _for_naming(
+                connection, _with_nodes(connection, facts, _existing(connection, facts, place)), command.name
+            )
+        case RemoveSavePoint():
+            return _with_save_point(connection, facts, command.save_point)
+        case NameBranch():
+            named = _for_naming(connection, facts, command.name)
+            own = places.name_of_branch(connection, facts.campaign, command.branch)
+            return replace(named, branch_names={**named.branch_names, **own})
         case _:
             assert_never(command)
 
@@ -175,6 +213,67 @@ def _with_parent_of(connection: Connection, facts: CampaignFacts, named: str) ->
     return CampaignFacts(**{**vars(facts), "nodes": {parent.node: parent}})
 
 
+def _with_nodes(connection: Connection, facts: CampaignFacts, nodes: Iterable[NodeFacts]) -> CampaignFacts:
+    head = _read_node(connection, facts.campaign, facts.head)
+    return replace(facts, nodes={**facts.nodes, head.node: head, **{found.node: found for found in nodes}})
+
+
+def _existing(connection: Connection, facts: CampaignFacts, at: int) -> list[NodeFacts]:
+    found = load_node(connection, facts.campaign, at)
+    return [] if found is None else [found]
+
+
+def _above(connection: Connection, facts: CampaignFacts, at: int) -> list[NodeFacts]:
+    """The two nodes above one, as far as there are."""
+    found: list[NodeFacts] = []
+    parent = _read_node(connection, facts.campaign, at).parent
+    while parent is not None and len(found) < AHEAD:
+        found.append(_read_node(connection, facts.campaign, parent))
+        parent = found[-1].parent
+    return found
+
+
+def _family(connection: Connection, facts: CampaignFacts, at: int) -> list[NodeFacts]:
+    """A node with its parent, as far as there are."""
+    found = _existing(connection, facts, at)
+    if found and found[0].parent is not None:
+        found.append(_read_node(connection, facts.campaign, found[0].parent))
+    return found
+
+
+def _for_redo(connection: Connection, facts: CampaignFacts) -> CampaignFacts:
+    head, tip = (_read_node(connection, facts.campaign, at) for at in (facts.head, facts.tip))
+    ahead = places.ahead(connection, facts.campaign, head, tip)
+    nodes = [_read_node(connection, facts.campaign, at) for at in ahead]
+    return replace(_with_nodes(connection, facts, nodes), ahead=ahead)
+
+
+def _for_move(connection: Connection, facts: CampaignFacts, command: MoveHead) -> CampaignFacts:
+    facts = _with_save_point(connection, facts, command.save_point)
+    points = tuple(facts.save_points.values())
+    target = points[0].node if points else command.node
+    place = None if target is None else load_node(connection, facts.campaign, target)
+    if place is None:
+        return facts
+    tip = _read_node(connection, facts.campaign, facts.tip)
+    tip_there = places.tip_at(connection, facts.campaign, place, tip)
+    return replace(_with_nodes(connection, facts, [place]), tip_there=tip_there)
+
+
+def _with_save_point(connection: Connection, facts: CampaignFacts, named: str | None) -> CampaignFacts:
+    point = None if named is None else places.save_point_named(connection, facts.campaign, named)
+    return facts if point is None else replace(facts, save_points={point.save_point: point})
+
+
+def _for_naming(connection: Connection, facts: CampaignFacts, name: str) -> CampaignFacts:
+    """With whatever bears the name already."""
+    return replace(
+        facts,
+        save_points=places.save_points_called(connection, facts.campaign, name),
+        branch_names=places.branches_called(connection, facts.campaign, name),
+    )
+
+
 def _read_node(connection: Connection, name: str, at: int) -> NodeFacts:
     return _node_facts(_NODE.one(connection, {"of": name, "at": at}), "")
 
@@ -222,7 +321,7 @@ def _turn_facts(row: Row) -> TurnFacts:
 
 _NEW_CAMPAIGN = inserting(campaign, without=("open_turn", "last_prompt"))
 _NEW_NODE = inserting(node)
-_NEW_BRANCH = inserting(branch)
+_NEW_BRANCH = inserting(branch, without=("name", "folded"))
 _NEW_TURN = inserting(
     turn,
     without=("player_node", "narration", "prompt_at", "floor_depth", "history_budget", "ended", "closed_at"),
@@ -261,6 +360,12 @@ _CLOSE = Prepared(
     update(campaign).where(_THIS_CAMPAIGN, campaign.c.open_turn == bindparam("ended_turn")).values(open_turn=None)
 )
 _PROMPT = Prepared(update(campaign).where(_THIS_CAMPAIGN).values(last_prompt=bindparam("to_prompt")))
+_TEXT = Prepared(update(node).where(_THIS_NODE).values(text_at=bindparam("to_position")))
+_LEAF = Prepared(
+    update(branch)
+    .where(branch.c.campaign == bindparam("of"), branch.c.branch == bindparam("in_branch"))
+    .values(leaf=bindparam("to_leaf"), leaf_depth=bindparam("to_depth"), headed_at=bindparam("to_headed"))
+)
 _TURN_PLAYER = Prepared(update(turn).where(_THIS_TURN).values(player_node=bindparam("to_node")))
 _TURN_PROMPT = Prepared(
     update(turn)
@@ -289,7 +394,9 @@ def _story_event(happened: DomainEvent) -> StoryEvent:
     return cast("StoryEvent", happened)
 
 
-def _fold_story(connection: Connection, recorded: Recorded, happened: StoryEvent) -> None:
+def _fold_story(  # noqa: C901, PLR0912  # only dispatches
+    connection: Connection, recorded: Recorded, happened: StoryEvent
+) -> None:
     of = {"of": recorded.stream}
     match happened:
         case CampaignStarted():
@@ -306,6 +413,16 @@ def _fold_story(connection: Connection, recorded: Recorded, happened: StoryEvent
             _fold_narration(connection, recorded, happened)
         case PromptSent():
             _fold_prompt(connection, recorded, happened)
+        case NodeRevised():
+            _add_node(connection, recorded, happened, happened.kind)
+            _MOVE.run(connection, of | {"to_head": happened.node, "to_tip": happened.node})
+        case TextCorrected():
+            _TEXT.run(connection, of | {"at": happened.node, "to_position": recorded.position})
+        case HeadMoved():
+            _MOVE.run(connection, of | {"to_head": happened.to_node, "to_tip": happened.tip})
+            places.fold_move(connection, recorded, happened)
+        case SavePointSet() | SavePointRemoved() | BranchNamed():
+            places.fold_name(connection, recorded, happened)
         case CancelRequested():
             _TURN_CANCEL.run(connection, of | {"named": happened.turn})
         case TurnFailed():
@@ -341,7 +458,9 @@ def _fold_start(connection: Connection, recorded: Recorded, happened: CampaignSt
         "last_branch": 1,
     }
     _NEW_CAMPAIGN.run(connection, row)
-    _NEW_BRANCH.run(connection, {"campaign": recorded.stream, "branch": 1, "parent_branch": None, "fork_depth": 0})
+    first = {"branch": 1, "parent_branch": None, "fork_depth": 0}
+    leaf = {"leaf": OPENING, "leaf_depth": 1, "headed_at": recorded.position}
+    _NEW_BRANCH.run(connection, {"campaign": recorded.stream, **first, **leaf})
     opening = {"node": OPENING, "parent": None, "kind": "opening", "branch": 1, "depth": 1, "turn": None}
     _NEW_NODE.run(connection, opening | {"campaign": recorded.stream, "children": 0, "text_at": recorded.position})
 
@@ -405,7 +524,9 @@ def _end_turn(connection: Connection, recorded: Recorded, named: str, end: str, 
     _CLOSE.run(connection, of | {"ended_turn": named})
 
 
-def _add_node(connection: Connection, recorded: Recorded, placed: PlayerActed | NarrationAccepted, kind: str) -> None:
+def _add_node(
+    connection: Connection, recorded: Recorded, placed: PlayerActed | NarrationAccepted | NodeRevised, kind: str
+) -> None:
     of = {"of": recorded.stream}
     parent = _NODE.one(connection, of | {"at": placed.parent})
     row = {
@@ -415,13 +536,19 @@ def _add_node(connection: Connection, recorded: Recorded, placed: PlayerActed | 
         "kind": kind,
         "branch": placed.branch,
         "depth": placed.depth,
-        "turn": placed.turn,
+        "turn": recorded.turn,
         "children": 0,
         "text_at": recorded.position,
     }
     _NEW_NODE.run(connection, row)
     _ONE_CHILD_MORE.run(connection, of | {"at": placed.parent})
-    if parent["branch"] != placed.branch:
+    late = isinstance(placed, NarrationAccepted) and placed.late
+    headed = 0 if late else recorded.position
+    if parent["branch"] == placed.branch:
+        end = {"to_leaf": placed.node, "to_depth": placed.depth, "to_headed": headed}
+        _LEAF.run(connection, of | {"in_branch": placed.branch, **end})
+    else:
         fork = {"branch": placed.branch, "parent_branch": parent["branch"], "fork_depth": parent["depth"]}
-        _NEW_BRANCH.run(connection, fork | {"campaign": recorded.stream})
+        end = {"leaf": placed.node, "leaf_depth": placed.depth, "headed_at": headed}
+        _NEW_BRANCH.run(connection, {"campaign": recorded.stream, **fork, **end})
     _GROW.run(connection, of | {"new_node": placed.node, "new_branch": placed.branch})

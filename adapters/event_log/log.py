@@ -10,7 +10,7 @@ from eventsourcing.persistence import IntegrityError
 from pydantic import ValidationError
 from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 
-from adapters.event_log import chain, decision_tables, lines, tables
+from adapters.event_log import chain, decision_tables, history, lines, places, tables
 from adapters.event_log.failures import explained
 from adapters.event_log.prepared import Prepared, Row, inserting
 from adapters.event_log.recorder import SqlRecorder, StampedEvent
@@ -20,12 +20,20 @@ from adapters.event_log.verification import verify
 from domain.campaign.commands import CampaignCommand
 from domain.campaign.decide import decide
 from domain.campaign.events import CampaignDeleted
-from domain.campaign.facts import CampaignFacts, NodeFacts, TurnFacts
+from domain.campaign.facts import CampaignFacts, NodeFacts, SavePointFacts, TurnFacts
 from domain.catalogue import catalogue
-from domain.errors import InvalidInput, LogDamaged, StoreNewer, UnknownCampaign, UnknownNode, UnknownTurn
+from domain.errors import (
+    InvalidInput,
+    LogDamaged,
+    StoreNewer,
+    UnknownBranch,
+    UnknownCampaign,
+    UnknownNode,
+    UnknownTurn,
+)
 from domain.event import DomainEvent, EventCatalogue, Recorded
 from domain.installation import INSTALLATION_STREAM, Settings, SettingsChanged
-from domain.log import Execution, Segment, StoredSettings, Verification
+from domain.log import BranchRow, Execution, Segment, StoredSettings, Tree, Verification
 from domain.ports import Clock, IdSource
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
@@ -90,15 +98,31 @@ class SqlEventLog:
         if path.exists() and path.stat().st_size > 0:
             self._refuse_newer()
         with self._writes.begin() as connection:
+            written_by = self._format(connection)
+            if written_by is not None and written_by < LOG_FORMAT:
+                self._upgrade(connection)
             tables.metadata.create_all(connection)
-            if connection.execute(select(tables.store.c.format)).scalar() is None:
+            if written_by is None:
                 connection.execute(insert(tables.store).values(format=LOG_FORMAT))
+
+    def _upgrade(self, connection: Connection) -> None:
+        """Brings an older store up: the events stay as they are, the decision tables are made anew from them."""
+        for table in tables.DECISION_TABLES:
+            table.drop(connection, checkfirst=True)
+        tables.metadata.create_all(connection)
+        self._refold(connection)
+        connection.execute(update(tables.store).values(format=LOG_FORMAT))
+
+    @staticmethod
+    def _format(connection: Connection) -> int | None:
+        if not connection.dialect.has_table(connection, tables.store.name):
+            return None
+        written_by: int | None = connection.execute(select(tables.store.c.format)).scalar()
+        return written_by
 
     def _refuse_newer(self) -> None:
         with self._reads.connect() as connection:
-            if not connection.dialect.has_table(connection, tables.store.name):
-                return
-            written_by = connection.execute(select(tables.store.c.format)).scalar() or 0
+            written_by = self._format(connection) or 0
         if written_by > LOG_FORMAT:
             raise StoreNewer(f"a log of format {written_by}")
 
@@ -158,10 +182,13 @@ class SqlEventLog:
         def rebuilt(connection: Connection) -> None:
             for table in tables.DECISION_TABLES:
                 connection.execute(delete(table))
-            for row in connection.execute(select(event).order_by(event.c.position)).mappings():
-                decision_tables.fold(connection, self._recorded(row))
+            self._refold(connection)
 
         self._write(rebuilt)
+
+    def _refold(self, connection: Connection) -> None:
+        for row in connection.execute(select(event).order_by(event.c.position)).mappings():
+            decision_tables.fold(connection, self._recorded(row))
 
     def _write(self, work: Callable[[Connection], _Result]) -> _Result:
         with self._writing:
@@ -304,6 +331,63 @@ class SqlEventLog:
 
         return self._read(newest)
 
+    def tree(self, campaign: str) -> Tree:
+        """See EventLog."""
+
+        def whole(connection: Connection) -> Tree:
+            facts = _known(decision_tables.load_campaign(connection, campaign), campaign)
+            return Tree(
+                nodes=places.all_nodes(connection, campaign),
+                branches=places.all_branches(connection, campaign),
+                save_points=places.all_save_points(connection, campaign),
+                head=facts.head,
+                tip=facts.tip,
+            )
+
+        return self._read(whole)
+
+    def branch(self, campaign: str, branch: int) -> BranchRow:
+        """See EventLog."""
+
+        def found(connection: Connection) -> BranchRow:
+            row = places.one_branch(connection, campaign, branch)
+            if row is None:
+                _known(decision_tables.load_campaign(connection, campaign), campaign)
+                raise UnknownBranch(campaign, branch)
+            return row
+
+        return self._read(found)
+
+    def place_called(self, campaign: str, name: str) -> int | None:
+        """See EventLog."""
+
+        def found(connection: Connection) -> int | None:
+            _known(decision_tables.load_campaign(connection, campaign), campaign)
+            return places.place_called(connection, campaign, name)
+
+        return self._read(found)
+
+    def save_points(self, campaign: str) -> Sequence[SavePointFacts]:
+        """See EventLog."""
+
+        def points(connection: Connection) -> list[SavePointFacts]:
+            _known(decision_tables.load_campaign(connection, campaign), campaign)
+            return places.all_save_points(connection, campaign)
+
+        return self._read(points)
+
+    def head_at(self, campaign: str, position: int) -> int:
+        """See EventLog."""
+
+        def head(connection: Connection) -> int:
+            found = history.head_at(connection, campaign, position)
+            if found is None:
+                _known(decision_tables.load_campaign(connection, campaign), campaign)
+                raise UnknownCampaign(campaign, _began_later(campaign, position))
+            return found
+
+        return self._read(head)
+
     def floor(self, campaign: str, node: int) -> Floor | None:
         """See EventLog."""
         return self._read(lambda connection: lines.floor_near(connection, campaign, node))
@@ -401,6 +485,11 @@ def _as_recorded(stored: StampedEvent, position: int, happened: DomainEvent) -> 
         payload_hash=stored.payload_hash,
         chain=stored.chain,
     )
+
+
+def _began_later(campaign: str, position: int) -> str:
+    """What to say of a campaign at a position at which there was none yet."""
+    return f"Campaign {campaign} began after position {position} of the log. Name a later position, or none."
 
 
 def _known(facts: CampaignFacts | None, campaign: str) -> CampaignFacts:

@@ -17,7 +17,7 @@ from sqlalchemy import (
     UniqueConstraint,
 )
 
-LOG_FORMAT = 1
+LOG_FORMAT = 2
 """The format of the store. A store with a larger number was written by a newer program and is not opened."""
 
 metadata = MetaData()
@@ -94,6 +94,27 @@ branch = Table(
     # The branch and the depth of the node that this branch grew from; none for the first branch.
     Column("parent_branch", Integer),
     Column("fork_depth", Integer, nullable=False),
+    # The end of the branch, and the position at which it was last the head; 0 for one that never was.
+    Column("leaf", Integer, nullable=False),
+    Column("leaf_depth", Integer, nullable=False),
+    Column("headed_at", Integer, nullable=False),
+    Column("name", Text),
+    Column("folded", Text),
+    Index("branch_by_fork", "campaign", "parent_branch", "fork_depth"),
+    Index("branch_by_name", "campaign", "folded", unique=True),
+    sqlite_with_rowid=False,
+)
+
+save_point = Table(
+    "save_point",
+    metadata,
+    Column("campaign", Text, primary_key=True),
+    Column("save_point", Text, primary_key=True),
+    Column("name", Text, nullable=False),
+    Column("folded", Text, nullable=False),
+    Column("node", Integer, nullable=False),
+    Column("set_at", Integer, nullable=False),
+    UniqueConstraint("campaign", "folded"),
     sqlite_with_rowid=False,
 )
 
@@ -139,4 +160,4 @@ setting = Table(
     sqlite_with_rowid=False,
 )
 
-DECISION_TABLES = (campaign, node, branch, turn, idempotency_key, setting)
+DECISION_TABLES = (campaign, node, branch, save_point, turn, idempotency_key, setting)

@@ -1,11 +1,13 @@
 """The commands, as typer sees them. Each imports what it needs when it runs, so that help and completion are instant."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from api.cli import campaign_commands, settings_commands
-from api.cli.options import AnyCampaign, Campaign, Endpoint, Home, Host, Json, Model, NoNarrator, Port
+from api.cli.completion import campaign_ids
+from api.cli.options import AnyCampaign, Campaign, Endpoint, Home, Host, Json, Model, NoNarrator, Place, Port
 
 app = typer.Typer(
     name="fabula",
@@ -143,6 +145,43 @@ def events(
         logged.follow(config, campaign, after=after, as_json=as_json)
     else:
         logged.list_events(config, campaign, after=after, limit=limit, as_json=as_json)
+
+
+@app.command()
+def tree(
+    campaign: Campaign,
+    svg: Annotated[
+        Path | None, typer.Option("--svg", metavar="FILE", help="Draw it as a picture.", show_default=False)
+    ] = None,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Show the whole tree of a story: where you are, and what was left."""
+    from api.cli.stores import configured
+    from api.cli.tree import show_tree
+
+    show_tree(configured(home=home), campaign, svg=svg, as_json=as_json)
+
+
+@app.command()
+def diff(
+    left: Place,
+    right: Place,
+    campaign: Annotated[
+        str | None,
+        typer.Option("--campaign", help="The story, else the newest.", autocompletion=campaign_ids, show_default=False),
+    ] = None,
+    html: Annotated[
+        Path | None, typer.Option("--html", metavar="FILE", help="Write it as a page.", show_default=False)
+    ] = None,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Show how two places of a story differ: a node, a save point, a branch, head, tip or position:N each."""
+    from api.cli.diff import show_difference
+    from api.cli.stores import configured
+
+    show_difference(configured(home=home), left, right, campaign=campaign, page=html, as_json=as_json)
 
 
 @app.command()

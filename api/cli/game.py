@@ -9,6 +9,7 @@ from typing import Any
 from adapters.time_and_names import RandomNames
 from api.cli.audit import sections_table
 from api.cli.exits import DONE, told
+from api.cli.game_moves import MOVES
 from api.cli.screen import InputEnded, Screen, ToldText
 from api.use_cases.answers import position_of
 from api.use_cases.audit import prompt_answer, turn_of_node
@@ -263,6 +264,7 @@ COMMANDS = {
     "/tell": _Command("tell what happens, in your own words", Game.tell),
     "/retry": _Command("another take of the newest narration; the old one is kept", Game.retry),
     "/takes": _Command("the takes of this moment", Game.takes),
+    **{word: _Command(what, move) for word, (what, move) in MOVES.items()},
     "/story": _Command("the story so far", Game.whole),
     "/context": _Command("what the narrator was sent for the newest turn", Game.context),
     "/where": _Command("where the story stands, and who tells it", Game.where),

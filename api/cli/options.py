@@ -43,3 +43,9 @@ AnyCampaign = Annotated[
     str | None,
     typer.Argument(metavar="CAMPAIGN", help="The story's id.", autocompletion=campaign_ids, show_default=False),
 ]
+Place = Annotated[
+    str,
+    typer.Argument(
+        help="A node's number, a save point, a branch's name, head, tip or position:N; c_…:12 names the story."
+    ),
+]

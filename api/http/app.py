@@ -6,7 +6,7 @@ from api.http.bounded_body import BoundedBody
 from api.http.guard import Guard
 from api.http.last_resort import LastResort
 from api.http.openapi import DescribedAPI, operation_id
-from api.http.routes import campaigns, installation, log, story, turns
+from api.http.routes import campaigns, installation, log, places, story, turns
 from api.http.security_headers import SecurityHeaders
 from api.wiring import VERSION, Fabula
 
@@ -20,6 +20,7 @@ the narration as it comes. Errors are RFC 9457 problems with a `code`.
 _TAGS = [
     {"name": "campaigns", "description": "Stories and their settings."},
     {"name": "turns", "description": "Acting and being told what happens."},
+    {"name": "places", "description": "Going back, forth and aside, naming places, comparing two."},
     {"name": "story", "description": "Reading."},
     {"name": "audit", "description": "Exactly what was sent and what came back."},
     {"name": "log", "description": "The events themselves."},
@@ -43,7 +44,7 @@ def create_app(config: Config, fabula: Fabula | None = None) -> DescribedAPI:
     app.token_needed = bool(config.token.get_secret_value())
     problems.install(app)
     _add_layers(app, config)
-    for module in (campaigns, turns, story, log, installation, docs):
+    for module in (campaigns, turns, places, story, log, installation, docs):
         app.include_router(module.router)
     return app
 

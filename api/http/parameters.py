@@ -16,6 +16,28 @@ NodeNumber = Annotated[
 ]
 ProjectionName = Annotated[str, Path(description="The view's name, as the list gives it.", examples=["story"])]
 
+BranchNumber = Annotated[
+    int, Path(ge=1, le=LARGEST_INTEGER, description="A branch, as the tree numbers it.", examples=[3])
+]
+SavePointId = Annotated[str, Path(description="The save point's id, as the list gives it.", examples=["s_x4q7bd2mza"])]
+Reference = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=250,
+        pattern=r"\S",
+        description="A node's number, a save point's id or name, a branch's name, `head`, `tip`, or `position:N`.",
+        examples=["12"],
+    ),
+]
+AtNode = Annotated[
+    int | None, Query(ge=1, le=LARGEST_INTEGER, description="The line that ends at this node.", examples=[12])
+]
+AtPosition = Annotated[
+    int | None,
+    Query(ge=1, le=LARGEST_INTEGER, description="The story as it was at this position of the log.", examples=[41]),
+]
+
 Purpose = Annotated[Literal["narration", "state"], Query(description="Which of a turn's requests.")]
 PageSize = Annotated[int, Query(ge=1, le=500, description="At most so many.", examples=[50])]
 EventPageSize = Annotated[int, Query(ge=1, le=1000, description="At most so many.", examples=[100])]

@@ -5,27 +5,25 @@ from contextlib import suppress
 
 import structlog
 
+from api.use_cases.dead_turns import DeadTurns
 from api.use_cases.waiting import aside
 from domain.campaign.commands import FailTurn
 from domain.campaign.facts import TurnFacts
-from domain.errors import FabulaError, NotFound, StoreFailure, TurnInterrupted
+from domain.errors import FabulaError, NotFound, StoreFailure
 from domain.log import EventLog
-from domain.ports import Liveness
 
 _log = structlog.get_logger(__name__)
 
 CLOSE_AGAIN_SECONDS = 1.0
 """How soon it is tried again to close a turn whose end the store would not take."""
 
-INTERRUPTED = "The process that told this turn ended before it was done. The words are kept; retry, or go on."
-
 
 class Closing:
     """Closes turns as failed, each once. One instance a process."""
 
-    def __init__(self, log: EventLog, liveness: Liveness) -> None:
+    def __init__(self, log: EventLog, dead: DeadTurns) -> None:
         self._log = log
-        self._liveness = liveness
+        self._dead = dead
         # Turns of this process whose end the store would not take; they are closed when it does again.
         self._unclosed: dict[str, FailTurn] = {}
         self._again: asyncio.Task[None] | None = None
@@ -40,13 +38,7 @@ class Closing:
             await aside(self._log.execute, unclosed)
             self._unclosed.pop(turn.turn, None)
             return True
-        if not await aside(self._liveness.is_dead, turn.process):
-            return False
-        error = TurnInterrupted(turn.turn)
-        close = FailTurn(campaign, turn.turn, stage="interrupted", error=error.code, message=INTERRUPTED)
-        await aside(self._log.execute, close)
-        _log.info("turn_interrupted", campaign=campaign, turn=turn.turn)
-        return True
+        return await aside(self._dead.close, campaign, turn)
 
     async def all_dead(self) -> int:
         """Closes the open turns whose owners are dead; how many there were. For the start of a process."""

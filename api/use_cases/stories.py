@@ -6,29 +6,49 @@ from typing import Any
 
 from api.use_cases.answers import position_answer, position_of
 from api.wiring import VERSION, Store
+from domain.errors import InvalidInput
+from domain.log import EventLog
 from domain.prompt.sections import HistoryNode
 from projections import campaigns, prompts, story
 from projections.engine import Engine
 from projections.story import StoryNode
 
 
-def story_page(store: Store, campaign: str, limit: int, before: int | None = None) -> dict[str, Any]:
-    """A page of the active line, oldest first; `before` is a node, of which older ones are wanted.
+def story_page(
+    store: Store,
+    campaign: str,
+    limit: int,
+    before: int | None = None,
+    *,
+    at: int | None = None,
+    position: int | None = None,
+) -> dict[str, Any]:
+    """A page of a line, oldest first; `before` is a node, of which older ones are wanted.
 
-    Raises UnknownCampaign, UnknownNode, ViewBehind.
+    The line is the active one; or the one that ends at the node `at`; or the one that was active at a log `position`,
+    and then it reads as it did there. Raises UnknownCampaign, UnknownNode, InvalidInput, ViewBehind.
     """
     log = store.log
-    head = log.campaign(campaign).head
+    end = _end(log, campaign, at, position)
     before_depth = None if before is None else log.node(campaign, before).depth
-    newest = log.node(campaign, head).depth if before_depth is None else before_depth - 1
-    segments = log.line(campaign, head, down_to=max(1, newest - limit + 1))
+    newest = log.node(campaign, end).depth if before_depth is None else before_depth - 1
+    segments = log.line(campaign, end, down_to=max(1, newest - limit + 1))
     with store.views.reading("story") as connection:
-        page = story.page(connection, campaign, segments, limit=limit, before_depth=before_depth)
+        page = story.page(connection, campaign, segments, limit=limit, before_depth=before_depth, as_of=position)
     return {
         "nodes": [_node_answer(node) for node in page.nodes],
         "next": page.next,
         "position": position_answer(position_of(log, campaign)),
     }
+
+
+def _end(log: EventLog, campaign: str, at: int | None, position: int | None) -> int:
+    """The node at which the wanted line ends."""
+    if at is not None and position is not None:
+        raise InvalidInput({"position": "name either a node or a position"})
+    if at is not None:
+        return log.node(campaign, at).node
+    return log.campaign(campaign).head if position is None else log.head_at(campaign, position)
 
 
 def _node_answer(node: StoryNode) -> dict[str, Any]:
@@ -46,14 +66,14 @@ def _node_answer(node: StoryNode) -> dict[str, Any]:
     }
 
 
-def whole_line(store: Store, campaign: str) -> Sequence[HistoryNode]:
-    """The active line from its opening, for reading. Raises UnknownCampaign, ViewBehind."""
-    segments = store.log.line(campaign, store.log.campaign(campaign).head)
+def whole_line(store: Store, campaign: str, at: int | None = None) -> Sequence[HistoryNode]:
+    """The active line from its opening, for reading, or the one that ends at a node.
+
+    Raises UnknownCampaign, UnknownNode, ViewBehind.
+    """
+    segments = store.log.line(campaign, _end(store.log, campaign, at, None))
     with store.views.reading("story") as connection:
-        return [
-            HistoryNode(node.node, node.depth, node.kind, node.text)
-            for node in story.line(connection, campaign, segments)
-        ]
+        return story.words(connection, campaign, segments)
 
 
 def list_campaigns(store: Store, limit: int, after: int | None = None) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from typing import cast
 
 from api.use_cases.answers import turn_answer
 from api.use_cases.closing import Closing
+from api.use_cases.dead_turns import DeadTurns
 from api.use_cases.narrating import CANCEL_POLL_SECONDS, Narrating
 from api.use_cases.telling import Accepted, Telling, told_before
 from api.use_cases.waiting import aside
@@ -30,11 +31,19 @@ class Turns:
     """Takes, retries and cancels turns. One instance a process; its turns go on when nobody listens."""
 
     def __init__(
-        self, *, log: EventLog, narrating: Narrating, closing: Closing, ids: IdSource, liveness: Liveness
+        self,
+        *,
+        log: EventLog,
+        narrating: Narrating,
+        closing: Closing,
+        dead: DeadTurns,
+        ids: IdSource,
+        liveness: Liveness,
     ) -> None:
         self._log = log
         self._narrating = narrating
         self._closing = closing
+        self.dead = dead
         self._ids = ids
         self._liveness = liveness
         self._beginnings: set[asyncio.Task[Telling]] = set()

@@ -95,6 +95,91 @@ class RequestCancel:
     turn: str
 
 
+@dataclass(frozen=True)
+class Undo:
+    """Go to before the newest turn of the line."""
+
+    campaign: str
+
+
+@dataclass(frozen=True)
+class Redo:
+    """Go one turn forward, towards the tip."""
+
+    campaign: str
+
+
+@dataclass(frozen=True)
+class MoveHead:
+    """Go to a node, or to a save point: one of the two is given."""
+
+    campaign: str
+    node: int | None = None
+    save_point: str | None = None
+
+
+@dataclass(frozen=True)
+class ReviseNode:
+    """Write a node anew, as a sibling."""
+
+    campaign: str
+    node: int
+    text: str
+    replaced_surrogates: int = 0
+
+
+@dataclass(frozen=True)
+class CorrectText:
+    """Mend a node's text in place."""
+
+    campaign: str
+    node: int
+    text: str
+    replaced_surrogates: int = 0
+
+
+@dataclass(frozen=True)
+class SetSavePoint:
+    """Name a place: a node, or the head when none is given."""
+
+    campaign: str
+    save_point: str
+    name: str
+    node: int | None = None
+
+
+@dataclass(frozen=True)
+class RemoveSavePoint:
+    """Remove a save point."""
+
+    campaign: str
+    save_point: str
+
+
+@dataclass(frozen=True)
+class NameBranch:
+    """Name a branch; an empty name takes its name away."""
+
+    campaign: str
+    branch: int
+    name: str
+
+
 CampaignCommand = (
-    StartCampaign | ReviseCampaign | OpenTurn | OpenRetry | RecordPrompt | AcceptNarration | FailTurn | RequestCancel
+    StartCampaign
+    | ReviseCampaign
+    | OpenTurn
+    | OpenRetry
+    | RecordPrompt
+    | AcceptNarration
+    | FailTurn
+    | RequestCancel
+    | Undo
+    | Redo
+    | MoveHead
+    | ReviseNode
+    | CorrectText
+    | SetSavePoint
+    | RemoveSavePoint
+    | NameBranch
 )

@@ -2,16 +2,26 @@
 
 from typing import assert_never
 
+from domain.campaign import moves, naming, rewriting
+from domain.campaign.checks import not_during_a_turn, started
 from domain.campaign.commands import (
     AcceptNarration,
     CampaignCommand,
+    CorrectText,
     FailTurn,
+    MoveHead,
+    NameBranch,
     OpenRetry,
     OpenTurn,
     RecordPrompt,
+    Redo,
+    RemoveSavePoint,
     RequestCancel,
     ReviseCampaign,
+    ReviseNode,
+    SetSavePoint,
     StartCampaign,
+    Undo,
 )
 from domain.campaign.events import (
     CampaignRevised,
@@ -24,7 +34,7 @@ from domain.campaign.events import (
     TurnOpened,
 )
 from domain.campaign.facts import CampaignFacts, NodeFacts, StoryEvent, TurnFacts, coordinate_under
-from domain.campaign.settings import CampaignRevision, CampaignSettings
+from domain.campaign.settings import CampaignRevision
 from domain.errors import (
     IdempotencyKeyReused,
     InvalidInput,
@@ -32,7 +42,6 @@ from domain.errors import (
     TurnClosed,
     TurnInProgress,
     TurnNotRunning,
-    UnknownCampaign,
     UnknownTurn,
 )
 from domain.prompt.events import Accounting, ReplyAccounted
@@ -40,7 +49,7 @@ from domain.prompt.events import Accounting, ReplyAccounted
 Events = tuple[StoryEvent, ...]
 
 
-def decide(facts: CampaignFacts, command: CampaignCommand) -> Events:
+def decide(facts: CampaignFacts, command: CampaignCommand) -> Events:  # noqa: C901, PLR0912  # only dispatches, a case a kind
     """The events that the command makes happen; none when what it asks for is so already.
 
     Raises UnknownCampaign, UnknownTurn, a NotNow or a NotAcceptable, and then nothing happens.
@@ -63,14 +72,24 @@ def decide(facts: CampaignFacts, command: CampaignCommand) -> Events:
             return _fail(facts, command)
         case RequestCancel():
             return _request_cancel(facts, command)
+        case Undo():
+            return moves.undo(facts)
+        case Redo():
+            return moves.redo(facts)
+        case MoveHead():
+            return moves.move_head(facts, command)
+        case ReviseNode():
+            return rewriting.revise(facts, command)
+        case CorrectText():
+            return rewriting.correct(facts, command)
+        case SetSavePoint():
+            return naming.set_save_point(facts, command)
+        case RemoveSavePoint():
+            return naming.remove_save_point(facts, command)
+        case NameBranch():
+            return naming.name_branch(facts, command)
         case _:
             assert_never(command)
-
-
-def _started(facts: CampaignFacts) -> CampaignSettings:
-    if facts.settings is None:
-        raise UnknownCampaign(facts.campaign)
-    return facts.settings
 
 
 def _start(facts: CampaignFacts, command: StartCampaign) -> Events:
@@ -84,7 +103,7 @@ def _start(facts: CampaignFacts, command: StartCampaign) -> Events:
 
 
 def _revise(facts: CampaignFacts, command: ReviseCampaign) -> Events:
-    settings = _started(facts)
+    settings = started(facts)
     named = command.revision.model_dump(exclude_none=True)
     stands = settings.model_dump()
     changed = {field: value for field, value in named.items() if value != stands[field]}
@@ -96,10 +115,10 @@ def _revise(facts: CampaignFacts, command: ReviseCampaign) -> Events:
 
 def _open_turn(facts: CampaignFacts, command: OpenTurn) -> Events:
     _check_words(command)
-    _started(facts)
+    started(facts)
     if _answered_already(facts, command.idempotency_key, command.request_hash):
         return ()
-    _not_during_a_turn(facts)
+    not_during_a_turn(facts)
     head = facts.nodes[facts.head]
     if _narrates(head, command):
         return (_opening_of(command, command.kind, parent=head.node),)
@@ -133,10 +152,10 @@ def _narrates(head: NodeFacts, command: OpenTurn) -> bool:
 
 
 def _open_retry(facts: CampaignFacts, command: OpenRetry) -> Events:
-    _started(facts)
+    started(facts)
     if _answered_already(facts, command.idempotency_key, command.request_hash):
         return ()
-    _not_during_a_turn(facts)
+    not_during_a_turn(facts)
     head = facts.nodes[facts.head]
     if head.parent is None:
         raise NothingToRetry(facts.campaign)
@@ -173,13 +192,8 @@ def _answered_already(facts: CampaignFacts, key: str | None, request_hash: str) 
     return earlier.ended == "accepted"
 
 
-def _not_during_a_turn(facts: CampaignFacts) -> None:
-    if facts.open_turn is not None:
-        raise TurnInProgress(facts.campaign, facts.open_turn)
-
-
 def _turn(facts: CampaignFacts, turn: str) -> TurnFacts:
-    _started(facts)
+    started(facts)
     known = facts.turns.get(turn)
     if known is None:
         raise UnknownTurn(facts.campaign, turn)

@@ -11,6 +11,8 @@ from domain.extraction.extraction import Removal
 PlayerKind = Literal["do", "say", "story"]
 TurnKind = Literal["do", "say", "story", "continue"]
 NodeKind = Literal["opening", "do", "say", "story", "narration"]
+RevisableKind = Literal["do", "say", "story", "narration"]
+MoveReason = Literal["undo", "redo", "restore", "select"]
 Operation = Literal["turn", "retry"]
 FailureStage = Literal["prompt", "sending", "model", "reply", "interrupted", "cancelled"]
 
@@ -132,7 +134,85 @@ class CancelRequested(DomainEvent):
     turn: str
 
 
+class NodeRevised(DomainEvent, Placed):
+    """The player wrote a node anew: a sibling of the original, whose later story stays below it.
+
+    The text is the player's and is story as it stands; of a revised narration as well.
+    """
+
+    topic: ClassVar = "story.node_revised"
+
+    parent: NodeId
+    kind: RevisableKind
+    text: str
+    revises: NodeId
+    replaced_surrogates: int = 0
+
+
+class TextCorrected(DomainEvent, Placed):
+    """A typo was mended in place. The later story stays, and what was there before stays in the log."""
+
+    topic: ClassVar = "story.text_corrected"
+
+    text: str
+    replaced_surrogates: int = 0
+
+
+class HeadMoved(DomainEvent):
+    """The reader went to another place of the story. Carries both places that the log keeps: the head and the tip.
+
+    `branch` and `depth` are the coordinate of `to_node`.
+    """
+
+    topic: ClassVar = "story.head_moved"
+
+    from_node: NodeId
+    to_node: NodeId
+    branch: Annotated[int, Field(ge=1)]
+    depth: Annotated[int, Field(ge=1)]
+    tip: NodeId
+    reason: MoveReason
+
+
+class SavePointSet(DomainEvent, Placed):
+    """The player gave a place of the story a name to come back to."""
+
+    topic: ClassVar = "story.save_point_set"
+
+    save_point: str
+    name: str
+
+
+class SavePointRemoved(DomainEvent):
+    """The player removed a save point. The place stays."""
+
+    topic: ClassVar = "story.save_point_removed"
+
+    save_point: str
+
+
+class BranchNamed(DomainEvent):
+    """The player named a branch, or took its name away (an empty one)."""
+
+    topic: ClassVar = "story.branch_named"
+
+    branch: Annotated[int, Field(ge=1)]
+    name: str
+
+
 CampaignEvent = (
-    CampaignStarted | CampaignRevised | TurnOpened | PlayerActed | NarrationAccepted | TurnFailed | CancelRequested
+    CampaignStarted
+    | CampaignRevised
+    | TurnOpened
+    | PlayerActed
+    | NarrationAccepted
+    | TurnFailed
+    | CancelRequested
+    | NodeRevised
+    | TextCorrected
+    | HeadMoved
+    | SavePointSet
+    | SavePointRemoved
+    | BranchNamed
 )
 """What this module adds to a campaign's own stream."""

@@ -9,15 +9,21 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, assert_never
 
 from domain.campaign.events import (
+    BranchNamed,
     CampaignEvent,
     CampaignRevised,
     CampaignStarted,
     CancelRequested,
     FailureStage,
+    HeadMoved,
     NarrationAccepted,
     NodeKind,
+    NodeRevised,
     Operation,
     PlayerActed,
+    SavePointRemoved,
+    SavePointSet,
+    TextCorrected,
     TurnFailed,
     TurnKind,
     TurnOpened,
@@ -73,8 +79,22 @@ class TurnFacts:
 
 
 @dataclass(frozen=True)
+class SavePointFacts:
+    """A name for a node."""
+
+    save_point: str
+    name: str
+    node: int
+
+
+@dataclass(frozen=True)
 class CampaignFacts:
-    """A story, or the slice of it that a decision needs. `settings` is None when it was never started."""
+    """A story, or the slice of it that a decision needs. `settings` is None when it was never started.
+
+    `headed` says when each node was last the head, by a count of the head's moves; `branch_names` holds the names that
+    branches have. Two fields are only ever a slice's, found for one command: `ahead`, the next nodes (two at most) on
+    the way from the head to the tip; and `tip_there`, the tip that goes with the place that the command names.
+    """
 
     campaign: str
     settings: CampaignSettings | None = None
@@ -86,9 +106,14 @@ class CampaignFacts:
     nodes: Mapping[int, NodeFacts] = field(default_factory=dict)
     turns: Mapping[str, TurnFacts] = field(default_factory=dict)
     keys: Mapping[str, str] = field(default_factory=dict)
+    save_points: Mapping[str, SavePointFacts] = field(default_factory=dict)
+    branch_names: Mapping[int, str] = field(default_factory=dict)
+    headed: Mapping[int, int] = field(default_factory=dict)
+    ahead: tuple[int, ...] = ()
+    tip_there: int = 0
 
 
-def evolve(facts: CampaignFacts, event: StoryEvent) -> CampaignFacts:
+def evolve(facts: CampaignFacts, event: StoryEvent) -> CampaignFacts:  # noqa: C901, PLR0912  # only dispatches, a case a kind
     """The facts after one more event of the campaign's stream."""
     match event:
         case CampaignStarted():
@@ -108,6 +133,19 @@ def evolve(facts: CampaignFacts, event: StoryEvent) -> CampaignFacts:
             return _with_turn(facts, event.turn, cancel_requested=True)
         case TurnFailed():
             return _closed(_with_turn(facts, event.turn, ended=event.stage), event.turn)
+        case NodeRevised():
+            return _revised(facts, event)
+        case TextCorrected():
+            return _corrected(facts, event)
+        case HeadMoved():
+            return _at_head(replace(facts, tip=event.tip), event.to_node)
+        case SavePointSet():
+            return _saved(facts, event)
+        case SavePointRemoved():
+            kept = {key: point for key, point in facts.save_points.items() if key != event.save_point}
+            return replace(facts, save_points=kept)
+        case BranchNamed():
+            return _named(facts, event)
         case ReplyAccounted():
             return facts
         case _:
@@ -116,9 +154,8 @@ def evolve(facts: CampaignFacts, event: StoryEvent) -> CampaignFacts:
 
 def _started(facts: CampaignFacts, event: CampaignStarted) -> CampaignFacts:
     opening = NodeFacts(OPENING, None, "opening", branch=1, depth=1)
-    return replace(
-        facts, settings=event.settings, head=OPENING, tip=OPENING, last_node=1, last_branch=1, nodes={OPENING: opening}
-    )
+    begun = replace(facts, settings=event.settings, last_node=1, last_branch=1, nodes={OPENING: opening})
+    return _at_new_head(begun, OPENING)
 
 
 def _opened(facts: CampaignFacts, event: TurnOpened) -> CampaignFacts:
@@ -139,7 +176,7 @@ def _opened(facts: CampaignFacts, event: TurnOpened) -> CampaignFacts:
 def _acted(facts: CampaignFacts, event: PlayerActed) -> CampaignFacts:
     node = NodeFacts(event.node, event.parent, event.kind, event.branch, event.depth, event.turn, said=event.text)
     grown = _with_turn(_grown(facts, node), event.turn, player_node=event.node)
-    return replace(grown, head=event.node, tip=event.node)
+    return _at_new_head(grown, event.node)
 
 
 def _narrated(facts: CampaignFacts, event: NarrationAccepted) -> CampaignFacts:
@@ -147,7 +184,40 @@ def _narrated(facts: CampaignFacts, event: NarrationAccepted) -> CampaignFacts:
     grown = _with_turn(_grown(facts, node), event.turn, narration=event.node, ended="accepted")
     if event.late:
         return grown
-    return _closed(replace(grown, head=event.node, tip=event.node), event.turn)
+    return _closed(_at_new_head(grown, event.node), event.turn)
+
+
+def _revised(facts: CampaignFacts, event: NodeRevised) -> CampaignFacts:
+    said = event.text if event.kind != "narration" else ""
+    node = NodeFacts(event.node, event.parent, event.kind, event.branch, event.depth, said=said)
+    return _at_new_head(_grown(facts, node), event.node)
+
+
+def _corrected(facts: CampaignFacts, event: TextCorrected) -> CampaignFacts:
+    node = facts.nodes.get(event.node)
+    if node is None or not node.is_player:
+        return facts
+    return replace(facts, nodes={**facts.nodes, event.node: replace(node, said=event.text)})
+
+
+def _saved(facts: CampaignFacts, event: SavePointSet) -> CampaignFacts:
+    point = SavePointFacts(event.save_point, event.name, event.node)
+    return replace(facts, save_points={**facts.save_points, event.save_point: point})
+
+
+def _named(facts: CampaignFacts, event: BranchNamed) -> CampaignFacts:
+    others = {branch: name for branch, name in facts.branch_names.items() if branch != event.branch}
+    return replace(facts, branch_names={**others, event.branch: event.name} if event.name else others)
+
+
+def _at_new_head(facts: CampaignFacts, node: int) -> CampaignFacts:
+    """What is new is head and tip."""
+    return _at_head(replace(facts, tip=node), node)
+
+
+def _at_head(facts: CampaignFacts, node: int) -> CampaignFacts:
+    moves = max(facts.headed.values(), default=0) + 1
+    return replace(facts, head=node, headed={**facts.headed, node: moves})
 
 
 def _grown(facts: CampaignFacts, node: NodeFacts) -> CampaignFacts:

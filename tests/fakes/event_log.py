@@ -7,7 +7,7 @@ stream, or from walking the tree node by node. So where the two disagree, one of
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from threading import Condition, RLock
 from typing import Any, cast
@@ -26,14 +26,24 @@ from adapters.event_log.log import ACTORS
 from adapters.event_log.recorder import StampedEvent
 from domain.campaign.commands import CampaignCommand
 from domain.campaign.decide import decide
-from domain.campaign.events import CampaignDeleted, CampaignRevised, CampaignStarted, NarrationAccepted, PlayerActed
-from domain.campaign.facts import OPENING, CampaignFacts, NodeFacts, StoryEvent, TurnFacts, evolve
+from domain.campaign.events import (
+    CampaignDeleted,
+    CampaignRevised,
+    CampaignStarted,
+    NarrationAccepted,
+    NodeRevised,
+    PlayerActed,
+    TextCorrected,
+)
+from domain.campaign.facts import OPENING, CampaignFacts, NodeFacts, SavePointFacts, StoryEvent, TurnFacts, evolve
+from domain.campaign.naming import folded
+from domain.campaign.story_tree import looked_ahead
 from domain.catalogue import catalogue
-from domain.errors import InvalidInput, StoreFailure, UnknownCampaign, UnknownNode, UnknownTurn
+from domain.errors import InvalidInput, StoreFailure, UnknownBranch, UnknownCampaign, UnknownNode, UnknownTurn
 from domain.event import DomainEvent, EventCatalogue, Recorded
 from domain.extraction.extraction import prose_of
 from domain.installation import INSTALLATION_STREAM, Settings, SettingsChanged
-from domain.log import Execution, FirstBad, Segment, StoredSettings, Verification
+from domain.log import BranchRow, Execution, FirstBad, Segment, StoredSettings, Tree, TreeNode, Verification
 from domain.ports import Clock, IdSource
 from domain.prompt.events import PromptSent
 from domain.prompt.floor import Floor
@@ -157,6 +167,10 @@ class MemoryStore:
     ends: dict[str, tuple[int, bytes]] = field(default_factory=dict)
 
 
+def _depth(node: NodeFacts) -> int:
+    return node.depth
+
+
 class MemoryEventLog:
     """The log of one store, gone with the process. Without a store it has one of its own."""
 
@@ -182,7 +196,7 @@ class MemoryEventLog:
     def execute(self, command: CampaignCommand) -> Execution:
         """See EventLog."""
         with self._turns:
-            facts = self.whole(command.campaign)
+            facts = looked_ahead(self.whole(command.campaign), command)
             return Execution(self._append(command.campaign, decide(facts, command)), facts)
 
     def change_settings(self, changes: Mapping[str, Any], *, replaced_surrogates: int = 0) -> Execution:
@@ -295,7 +309,7 @@ class MemoryEventLog:
 
     def campaign(self, campaign: str) -> CampaignFacts:
         """See EventLog."""
-        return CampaignFacts(**{**vars(self._known(campaign)), "nodes": {}, "turns": {}, "keys": {}})
+        return replace(self._known(campaign), nodes={}, turns={}, keys={}, save_points={}, branch_names={}, headed={})
 
     def campaign_times(self, campaign: str) -> tuple[str, str]:
         """See EventLog."""
@@ -363,7 +377,53 @@ class MemoryEventLog:
                     texts[node] = text
                 case NarrationAccepted(node=node, raw_reply=raw, removals=removals):
                     texts[node] = prose_of(raw, removals)
+                case NodeRevised(node=node, text=text) | TextCorrected(node=node, text=text):
+                    texts[node] = text
         return texts
+
+    def tree(self, campaign: str) -> Tree:
+        """See EventLog."""
+        facts = self._known(campaign)
+        nodes = [TreeNode(each.node, each.parent, each.kind, each.branch, each.depth) for each in facts.nodes.values()]
+        return Tree(nodes, self._branches(facts), list(facts.save_points.values()), facts.head, facts.tip)
+
+    @staticmethod
+    def _branches(facts: CampaignFacts) -> list[BranchRow]:
+        rows = []
+        for branch in range(1, facts.last_branch + 1):
+            stretch = [each for each in facts.nodes.values() if each.branch == branch]
+            first, last = min(stretch, key=_depth), max(stretch, key=_depth)
+            above = None if first.parent is None else facts.nodes[first.parent].branch
+            name = facts.branch_names.get(branch, "")
+            rows.append(BranchRow(branch, above, first.depth - 1, last.node, last.depth, name))
+        return rows
+
+    def branch(self, campaign: str, branch: int) -> BranchRow:
+        """See EventLog."""
+        for row in self.tree(campaign).branches:
+            if row.branch == branch:
+                return row
+        raise UnknownBranch(campaign, branch)
+
+    def place_called(self, campaign: str, name: str) -> int | None:
+        """See EventLog."""
+        tree = self.tree(campaign)
+        points = [point.node for point in tree.save_points if point.save_point == name]
+        points += [point.node for point in tree.save_points if folded(point.name) == folded(name)]
+        leaves = [row.leaf for row in tree.branches if row.name and folded(row.name) == folded(name)]
+        return next(iter(points + leaves), None)
+
+    def save_points(self, campaign: str) -> Sequence[SavePointFacts]:
+        """See EventLog."""
+        return list(self._known(campaign).save_points.values())
+
+    def head_at(self, campaign: str, position: int) -> int:
+        """See EventLog."""
+        events = (cast("StoryEvent", one.event) for one in self._stream(campaign) if one.position <= position)
+        head = reduce(evolve, events, CampaignFacts(campaign)).head
+        if head == 0:
+            raise UnknownCampaign(campaign)
+        return head
 
     def floor(self, campaign: str, node: int) -> Floor | None:
         """See EventLog."""
@@ -510,5 +570,5 @@ def _node_told_by(stored: StoredEvent) -> int | None:
     """The node whose text this event holds."""
     if stored.topic == CampaignStarted.topic:
         return OPENING
-    told = stored.topic in (PlayerActed.topic, NarrationAccepted.topic)
+    told = stored.topic in (PlayerActed.topic, NarrationAccepted.topic, NodeRevised.topic, TextCorrected.topic)
     return int(json.loads(stored.state)["node"]) if told else None

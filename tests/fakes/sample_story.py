@@ -5,22 +5,38 @@ from typing import Any
 
 from domain.campaign.commands import (
     AcceptNarration,
+    CorrectText,
     FailTurn,
+    MoveHead,
+    NameBranch,
     OpenRetry,
     OpenTurn,
     RecordPrompt,
+    Redo,
+    RemoveSavePoint,
     RequestCancel,
     ReviseCampaign,
+    ReviseNode,
+    SetSavePoint,
     StartCampaign,
+    Undo,
 )
 from domain.campaign.events import (
+    BranchNamed,
     CampaignRevised,
     CampaignStarted,
     CancelRequested,
     FailureStage,
+    HeadMoved,
+    MoveReason,
     NarrationAccepted,
+    NodeRevised,
     PlayerActed,
     PlayerKind,
+    RevisableKind,
+    SavePointRemoved,
+    SavePointSet,
+    TextCorrected,
     TurnFailed,
     TurnKind,
     TurnOpened,
@@ -93,6 +109,36 @@ def failed(turn: str, stage: FailureStage = "model", **more: Any) -> TurnFailed:
 
 def cancel_requested(turn: str) -> CancelRequested:
     return CancelRequested(turn=turn)
+
+
+def moved(reason: MoveReason, start: int, to: int, *, at: tuple[int, int], tip: int) -> HeadMoved:
+    branch, depth = at
+    return HeadMoved(from_node=start, to_node=to, branch=branch, depth=depth, tip=tip, reason=reason)
+
+
+def rewritten(
+    node: int, *, revises: int, parent: int, at: tuple[int, int], kind: RevisableKind = "narration", text: str
+) -> NodeRevised:
+    branch, depth = at
+    return NodeRevised(node=node, branch=branch, depth=depth, parent=parent, kind=kind, text=text, revises=revises)
+
+
+def corrected(node: int, *, at: tuple[int, int], text: str) -> TextCorrected:
+    branch, depth = at
+    return TextCorrected(node=node, branch=branch, depth=depth, text=text)
+
+
+def saved(save_point: str, name: str, node: int, *, at: tuple[int, int]) -> SavePointSet:
+    branch, depth = at
+    return SavePointSet(node=node, branch=branch, depth=depth, save_point=save_point, name=name)
+
+
+def unsaved(save_point: str) -> SavePointRemoved:
+    return SavePointRemoved(save_point=save_point)
+
+
+def named(branch: int, name: str) -> BranchNamed:
+    return BranchNamed(branch=branch, name=name)
 
 
 def prompted(
@@ -182,3 +228,35 @@ def fail(
 
 def cancel(turn: str, *, campaign: str = CAMPAIGN) -> RequestCancel:
     return RequestCancel(campaign, turn)
+
+
+def undo(*, campaign: str = CAMPAIGN) -> Undo:
+    return Undo(campaign)
+
+
+def redo(*, campaign: str = CAMPAIGN) -> Redo:
+    return Redo(campaign)
+
+
+def go(node: int | None = None, *, save_point: str | None = None, campaign: str = CAMPAIGN) -> MoveHead:
+    return MoveHead(campaign, node, save_point)
+
+
+def rewrite(node: int, text: str, *, campaign: str = CAMPAIGN) -> ReviseNode:
+    return ReviseNode(campaign, node, text)
+
+
+def correct(node: int, text: str, *, campaign: str = CAMPAIGN) -> CorrectText:
+    return CorrectText(campaign, node, text)
+
+
+def save(save_point: str, name: str, node: int | None = None, *, campaign: str = CAMPAIGN) -> SetSavePoint:
+    return SetSavePoint(campaign, save_point, name, node)
+
+
+def unsave(save_point: str, *, campaign: str = CAMPAIGN) -> RemoveSavePoint:
+    return RemoveSavePoint(campaign, save_point)
+
+
+def name_branch(branch: int, name: str, *, campaign: str = CAMPAIGN) -> NameBranch:
+    return NameBranch(campaign, branch, name)

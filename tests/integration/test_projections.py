@@ -333,11 +333,11 @@ def test_a_killed_process_leaves_a_view_that_goes_on(log: SqlEventLog, store: Pa
 
 
 def gone_file(directory: Path) -> None:
-    (directory / "story.v1.db").unlink()
+    (directory / "story.v2.db").unlink()
 
 
 def gone_files(directory: Path) -> None:
-    for path in directory.glob("story.v1.db*"):
+    for path in directory.glob("story.v2.db*"):
         path.unlink()
 
 
@@ -347,7 +347,7 @@ def gone_directory(directory: Path) -> None:
 
 def other_file(directory: Path) -> None:
     shutil.copy(directory / "prompts.v1.db", directory / "story.new")
-    (directory / "story.new").replace(directory / "story.v1.db")
+    (directory / "story.new").replace(directory / "story.v2.db")
 
 
 @pytest.mark.parametrize("gone", [gone_file, gone_files, gone_directory, other_file])
@@ -364,7 +364,7 @@ def test_a_file_deleted_under_a_running_program_is_built_anew(
     with views.reading("story") as connection:
         told = [node.node for node in story.line(connection, CAMPAIGN, log.line(CAMPAIGN, 13))]
     assert told == list(range(1, 14))
-    assert (directory / "story.v1.db").exists()
+    assert (directory / "story.v2.db").exists()
     views.catch_up()
     assert digests(views)[1] != before[1]
     kept = digests(views)
@@ -401,7 +401,7 @@ def test_views_that_were_deleted_between_two_runs_are_built_anew(
     views = opening()
     before = digests(views)
     views.stop()
-    assert sorted(path.name for path in directory.iterdir()) == ["campaigns.v1.db", "prompts.v1.db", "story.v1.db"]
+    assert sorted(path.name for path in directory.iterdir()) == ["campaigns.v1.db", "prompts.v1.db", "story.v2.db"]
     shutil.rmtree(directory)
     assert digests(opening()) == before
 
@@ -425,7 +425,7 @@ def test_a_view_that_other_code_folded_is_built_anew(log: SqlEventLog, directory
     views = opening()
     before = digests(views)
     views.stop()
-    with sqlite3.connect(directory / "story.v1.db") as raw:
+    with sqlite3.connect(directory / "story.v2.db") as raw:
         raw.execute("UPDATE checkpoint SET fingerprint = 'other'")
         raw.execute("UPDATE node SET text = 'as other code had it'")
         raw.execute("CREATE TABLE of_other_code (x)")
@@ -468,7 +468,7 @@ def test_a_damaged_file_is_built_anew_at_start(
     views = opening()
     before = digests(views)
     views.stop()
-    overwrite(directory / "story.v1.db", begin, length)
+    overwrite(directory / "story.v2.db", begin, length)
     again = opening()
     with capture_logs() as logged:
         again.at_least("story", log.max_position())
@@ -482,7 +482,7 @@ def test_a_file_that_is_no_database_is_built_anew(
 ) -> None:
     tell_many(log, 3)
     directory.mkdir()
-    (directory / "story.v1.db").write_bytes(content)
+    (directory / "story.v2.db").write_bytes(content)
     assert story_of(views, log) == list(range(1, 8))
 
 
@@ -494,8 +494,8 @@ def test_damage_that_is_found_while_reading_is_told_and_mended(
     views = opening()
     before = digests(views)
     views.stop()
-    size = (directory / "story.v1.db").stat().st_size
-    overwrite(directory / "story.v1.db", 4 * 16_384, size - 4 * 16_384)  # the pages that say what it is stay
+    size, sound = (directory / "story.v2.db").stat().st_size, 4 * 16_384  # the first pages
+    overwrite(directory / "story.v2.db", sound, size - sound)
     with pytest.raises(StoreUnavailable, match="damaged"):
         digests(views)
     views.start()
@@ -602,7 +602,7 @@ def test_a_disk_that_fills_up_stops_the_view_and_more_room_lets_it_go_on(
 ) -> None:
     monkeypatch.setattr(follower, "FIRST_DELAY", 0.05)
     views = opening()
-    with pragma_on_every_connection("max_page_count=8"):
+    with pragma_on_every_connection("max_page_count=14"):
         tell_many(log, 1)
         views.at_least("story", log.max_position())
         for number in range(20):

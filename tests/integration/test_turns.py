@@ -19,6 +19,7 @@ from adapters.tokens import TiktokenCounter
 from adapters.window_probe import ServerWindowProbe
 from api.use_cases.campaigns import create_campaign
 from api.use_cases.closing import Closing
+from api.use_cases.dead_turns import DeadTurns
 from api.use_cases.narrating import Narrating
 from api.use_cases.prompting import Bodies, Prompter
 from api.use_cases.settings import Defaults, InstallationSettings
@@ -112,7 +113,8 @@ async def turns_of(
     async with policed_client(policy) as client:
         narrator = OpenAICompatibleNarrator(client, policy)
         bodies = Bodies(log)
-        closing = Closing(log, liveness)
+        dead = DeadTurns(log, liveness)
+        closing = Closing(log, dead)
         narrating = Narrating(
             log=log,
             narrator=Impatient(narrator, patience) if patience else narrator,
@@ -124,7 +126,7 @@ async def turns_of(
             ),
             closing=closing,
         )
-        turns = Turns(log=log, narrating=narrating, closing=closing, ids=RandomNames(), liveness=liveness)
+        turns = Turns(log=log, narrating=narrating, closing=closing, dead=dead, ids=RandomNames(), liveness=liveness)
         try:
             yield turns
         finally:

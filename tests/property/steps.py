@@ -13,13 +13,21 @@ from hypothesis import strategies as st
 from domain.campaign.commands import (
     AcceptNarration,
     CampaignCommand,
+    CorrectText,
     FailTurn,
+    MoveHead,
+    NameBranch,
     OpenRetry,
     OpenTurn,
     RecordPrompt,
+    Redo,
+    RemoveSavePoint,
     RequestCancel,
     ReviseCampaign,
+    ReviseNode,
+    SetSavePoint,
     StartCampaign,
+    Undo,
 )
 from domain.campaign.events import FailureStage, TurnKind
 from domain.campaign.facts import CampaignFacts
@@ -33,7 +41,8 @@ ODD = "NUL \x00 · \u2028\u200d · \ufffd\uffff · \U0001f5fc · e\u0301"
 
 Begin = Literal["turn", "retry"]
 Continue = Literal["prompt", "accept", "fail", "cancel"]
-What = Begin | Continue | Literal["start", "revise", "go on"]
+Move = Literal["undo", "redo", "go", "go to a save point", "write anew", "correct", "save", "unsave", "name"]
+What = Begin | Continue | Move | Literal["start", "revise", "go on"]
 
 
 @dataclass(frozen=True)
@@ -101,6 +110,31 @@ class Ask:
                 return FailTurn(self.campaign, turn, self.stage, "error", self.text, self.text, accounting=account)
             case "cancel":
                 return RequestCancel(self.campaign, turn)
+            case _:
+                return self._move(self.what, facts, new)
+
+    def _move(self, what: Move, facts: CampaignFacts, new: str) -> CampaignCommand:
+        place = 1 + (self.which * 7 + len(self.text)) % (facts.last_node + 2)  # now and then one that is not there
+        point = next(iter(facts.save_points), "s_unknown")
+        match what:
+            case "undo":
+                return Undo(self.campaign)
+            case "redo":
+                return Redo(self.campaign)
+            case "go":
+                return MoveHead(self.campaign, node=place)
+            case "go to a save point":
+                return MoveHead(self.campaign, save_point=point)
+            case "write anew":
+                return ReviseNode(self.campaign, place, self.text)
+            case "correct":
+                return CorrectText(self.campaign, place, self.text)
+            case "save":
+                return SetSavePoint(self.campaign, f"s_{new}", self.text, None if self.accounted else place)
+            case "unsave":
+                return RemoveSavePoint(self.campaign, point)
+            case "name":
+                return NameBranch(self.campaign, 1 + self.which, self.text)
 
     def _next(self, facts: CampaignFacts) -> What:
         if facts.settings is None:
@@ -113,7 +147,11 @@ Step = Ask | Delete | Change
 ASKS = st.builds(
     Ask,
     what=st.sampled_from(
-        ["go on"] * 20 + ["start", "revise", "turn", "retry", "prompt", "fail", "cancel"] + ["accept"] * 3
+        ["go on"] * 20
+        + ["start", "revise", "turn", "retry", "prompt", "fail", "cancel"]
+        + ["accept"] * 3
+        + ["undo", "redo", "go"] * 2
+        + ["go to a save point", "write anew", "correct", "save", "save", "unsave", "name"]
     ),
     begin=st.sampled_from(["turn", "turn", "retry"]),
     further=st.sampled_from(["prompt", "prompt", "accept", "accept", "accept", "fail", "fail", "cancel"]),

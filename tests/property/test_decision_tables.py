@@ -109,6 +109,9 @@ def of_campaign(log: EventLog, campaign: str) -> dict[str, object]:
         "last_prompt": log.last_prompt(campaign),
         "words": list(log.words_of(campaign, [3, 1, 2, 99])),
         "payloads": log.payloads(campaign, [3, 1, 99, 2]),
+        "tree": outcome(lambda: log.tree(campaign)),
+        "save_points": outcome(lambda: list(log.save_points(campaign))),
+        "heads": [outcome(lambda p=at: log.head_at(campaign, p)) for at in range(0, log.max_position() + 1, 5)],  # type: ignore[misc]
         "verify": log.verify(campaign),
     }
     for node in range(getattr(facts, "last_node", 0) + 2):

@@ -5,14 +5,21 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import cast
 
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
+from sqlalchemy import Connection
 
 from adapters.event_log.log import SqlEventLog
 from domain.campaign.commands import CampaignCommand
+from domain.campaign.events import CampaignStarted, NarrationAccepted, NodeRevised, PlayerActed, TextCorrected
+from domain.campaign.facts import CampaignFacts, StoryEvent, evolve
+from domain.campaign.story_tree import line_to
 from domain.errors import FabulaError
+from domain.event import Recorded
+from domain.extraction.extraction import prose_of
 from domain.log import EventLog
 from projections import campaigns, prompts, story
 from projections.all import ALL
@@ -21,13 +28,20 @@ from tests.fakes.sample_story import (
     ACCOUNT,
     accept,
     cancel,
+    correct,
     fail,
+    go,
+    name_branch,
     prompted,
     record,
+    redo,
     retry,
     revise,
+    rewrite,
+    save,
     start,
     take_turn,
+    undo,
 )
 from tests.fakes.time_and_names import NumberedNames, TickingClock
 
@@ -67,16 +81,28 @@ class Step:
             "fail": fail(turn, "model", campaign=self.campaign, account=account),
             "interrupt": fail(turn, "interrupted", campaign=self.campaign),
             "cancel": cancel(turn, campaign=self.campaign),
+            "undo": undo(campaign=self.campaign),
+            "redo": redo(campaign=self.campaign),
+            "go": go(self._node(turns), campaign=self.campaign),
+            "write anew": rewrite(self._node(turns), self.text, campaign=self.campaign),
+            "correct": correct(self._node(turns), self.text, campaign=self.campaign),
+            "save": save(f"s_{new}", f"{self.text} {new}", campaign=self.campaign),
+            "name": name_branch(1 + self.which, f"branch {new}", campaign=self.campaign),
         }
         return commands[self.what]
+
+    def _node(self, turns: Sequence[str]) -> int:
+        """A node that there may be: two or so a turn, and the opening."""
+        return 1 + (self.which * 5 + len(turns) * 2) % (2 * len(turns) + 1)
 
 
 # Weighted so that stories grow: what ends a turn is drawn as often as what begins one.
 WHAT = ["delete", "settings", "revise", "cancel", "fail", "interrupt"] + ["prompt", "continue"] * 3
+MOVES = ["undo", "redo", "go", "go", "write anew", "write anew", "correct", "correct", "correct", "save", "name"]
 STEPS = st.lists(
     st.builds(
         Step,
-        what=st.sampled_from(WHAT + ["do", "retry"] * 4 + ["accept"] * 8),
+        what=st.sampled_from(WHAT + MOVES + ["do", "retry"] * 4 + ["accept"] * 8),
         campaign=st.sampled_from([CAMPAIGNS[0]] * 3 + [CAMPAIGNS[1]]),
         which=st.sampled_from([0] * 6 + [1, 2]),
         text=st.sampled_from(["Wait.", "Climb.", "", ODD]),
@@ -218,6 +244,39 @@ def agree_on_the_story(log: SqlEventLog, opened: Engine, campaign: str) -> None:
             ]
             assert told[-1] == story.one(connection, campaign, node)
             assert told[-1].takes == tuple(log.takes(campaign, node))
+        events = log.read(0, 10_000, stream=campaign)
+        for recorded in events[:: max(1, len(events) // 5)]:
+            agree_on_what_was(log, connection, campaign, events, recorded.position)
+
+
+def agree_on_what_was(
+    log: SqlEventLog, connection: Connection, campaign: str, events: Sequence[Recorded], position: int
+) -> None:
+    """The line that was active at a position, as the events until then tell it."""
+    facts, said = CampaignFacts(campaign), dict[int, str]()
+    for recorded in events:
+        if recorded.position <= position:
+            facts = evolve(facts, cast("StoryEvent", recorded.event))
+            said |= text_of(recorded.event)
+    assert log.head_at(campaign, position) == facts.head
+    line = [node.node for node in line_to(facts, facts.head)]
+    page = story.page(connection, campaign, log.line(campaign, facts.head), limit=10_000, as_of=position)
+    assert [(one.node, one.text) for one in page.nodes] == [(node, said[node]) for node in line]
+    for one in page.nodes:
+        takes = [at.node for at in facts.nodes.values() if (at.parent, at.kind) == (one.parent, "narration")]
+        assert list(one.takes) == (takes if one.kind == "narration" else [one.node])
+
+
+def text_of(event: object) -> dict[int, str]:
+    match event:
+        case CampaignStarted():
+            return {1: event.opening}
+        case PlayerActed() | NodeRevised() | TextCorrected():
+            return {event.node: event.text}
+        case NarrationAccepted():
+            return {event.node: prose_of(event.raw_reply, event.removals)}
+        case _:
+            return {}
 
 
 def agree_on_the_turns(log: SqlEventLog, opened: Engine, campaign: str, turns: list[str]) -> None:

@@ -1,17 +1,12 @@
 """What each command makes happen: given these events, when this is asked, then those follow, or a refusal."""
 
-from dataclasses import dataclass
-from functools import reduce
-
 import pytest
 
-from domain.campaign.commands import CampaignCommand, OpenTurn, StartCampaign
-from domain.campaign.decide import decide
+from domain.campaign.commands import OpenTurn, StartCampaign
 from domain.campaign.events import FailureStage, PlayerKind
-from domain.campaign.facts import CampaignFacts, StoryEvent, evolve
+from domain.campaign.facts import StoryEvent
 from domain.campaign.settings import CampaignSettings, Persona
 from domain.errors import (
-    FabulaError,
     IdempotencyKeyReused,
     InvalidInput,
     NothingToRetry,
@@ -45,59 +40,7 @@ from tests.fakes.sample_story import (
     started,
     take_turn,
 )
-
-
-@dataclass(frozen=True)
-class Asked:
-    """A command, asked of a story."""
-
-    facts: CampaignFacts
-    command: CampaignCommand
-
-    def then(self, *events: StoryEvent) -> None:
-        assert decide(self.facts, self.command) == events
-
-    def then_nothing(self) -> None:
-        assert decide(self.facts, self.command) == ()
-
-    def then_refused(self, refusal: type[FabulaError], **fields: object) -> None:
-        with pytest.raises(FabulaError) as refused:
-            decide(self.facts, self.command)
-        assert type(refused.value) is refusal
-        assert refused.value.fields.items() >= fields.items()
-
-
-@dataclass(frozen=True)
-class Given:
-    """A story as its events have made it."""
-
-    facts: CampaignFacts
-
-    def when(self, command: CampaignCommand) -> Asked:
-        return Asked(self.facts, command)
-
-
-def given(*events: StoryEvent) -> Given:
-    return Given(reduce(evolve, events, CampaignFacts(CAMPAIGN)))
-
-
-START = (started(),)
-"""The opening alone."""
-
-TELLING = (*START, opened("t_1", parent=2), acted("t_1", 2, parent=1, at=(1, 2), text="Climb the stairs."))
-"""The first turn, still being told."""
-
-TOLD = (*TELLING, narrated("t_1", 3, parent=2, at=(1, 3), text="The stairs creak."))
-"""The first turn, told: opening, action 2, narration 3."""
-
-UNTOLD = (*TELLING, failed("t_1"))
-"""The first turn failed: its action 2 is the head."""
-
-INTERRUPTED = (*TELLING, failed("t_1", "interrupted"))
-"""The first turn was closed because its process died."""
-
-RETRYING = (*TOLD, opened("t_2", parent=2, operation="retry", retry_of=3))
-"""Another take of narration 3 is being told."""
+from tests.unit.specs import INTERRUPTED, RETRYING, START, TELLING, TOLD, UNTOLD, given
 
 ENDS: list[FailureStage] = ["prompt", "sending", "model", "reply", "cancelled"]
 """Every way a turn may fail but the one after which a reply may still come."""

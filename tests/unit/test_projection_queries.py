@@ -19,11 +19,14 @@ from tests.fakes.sample_story import (
     CAMPAIGN,
     OPENING,
     accept,
+    correct,
     fail,
+    go,
     prompted,
     record,
     retry,
     revise,
+    rewrite,
     start,
     take_turn,
 )
@@ -144,6 +147,7 @@ def test_pages_of_a_line_over_forks_are_what_the_log_says_of_it(log: MemoryEvent
         line = list(story.line(view, CAMPAIGN, log.line(CAMPAIGN, end)))
         assert line == paged(view, log, end, 1000)
         assert [one.takes for one in line] == [tuple(log.takes(CAMPAIGN, one.node)) for one in line]
+        assert story.words(view, CAMPAIGN, log.line(CAMPAIGN, end)) == log.end_of_line(CAMPAIGN, end, limit=1000)
 
 
 def test_a_page_needs_only_the_segments_that_it_shows(log: MemoryEventLog, folded: Folded) -> None:
@@ -162,6 +166,97 @@ def test_a_long_line_is_read_a_stretch_at_a_time(
     newest = forked(log)
     told = [one.node for one in story.line(folded(STORY), CAMPAIGN, log.line(CAMPAIGN, newest))]
     assert told == [one.node for one in log.end_of_line(CAMPAIGN, newest, limit=1000)]
+
+
+# Written anew, mended, and as it was
+
+
+def test_a_node_written_anew_is_a_sibling_and_a_narration_so_written_a_take(
+    log: MemoryEventLog, folded: Folded
+) -> None:
+    log.execute(start())
+    tell(log, "t_1")
+    log.execute(rewrite(3, "Mine."))
+    log.execute(rewrite(2, "Other words."))
+    view = folded(STORY)
+    narration, action = story.one(view, CAMPAIGN, 4), story.one(view, CAMPAIGN, 5)
+    assert narration is not None
+    assert action is not None
+    assert (narration.kind, narration.text, narration.parent, narration.takes) == ("narration", "Mine.", 2, (3, 4))
+    assert (narration.turn, narration.finish_reason, narration.accounting, narration.late) == (None, None, None, False)
+    assert (action.kind, action.text, action.parent, action.takes) == ("do", "Other words.", 1, (5,))
+    assert (action.branch, action.depth) == (3, 2)
+
+
+@pytest.mark.parametrize("page", [1, 2, 3, 100])
+def test_corrections_mend_the_text_and_keep_what_was_there(log: MemoryEventLog, folded: Folded, page: int) -> None:
+    """In pages of any size: with the node's making, twice in one, or in a page of its own."""
+    log.execute(start())
+    tell(log, "t_1")
+    log.execute(correct(3, "Once mended."))
+    log.execute(correct(3, "Twice mended."))
+    log.execute(correct(1, "Another opening."))
+    log.execute(correct(2, "Mended words."))
+    view = folded(STORY, page=page)
+    assert texts(view, log, 3) == ["Another opening.", "Mended words.", "Twice mended."]
+    kept = [(row.node, row.replaced) for row in view.execute(select(story.correction))]
+    assert sorted(kept) == [(1, OPENING), (2, "Wait, t_1."), (3, "Once mended."), (3, "The tide turns, t_1.")]
+
+
+def test_an_account_that_comes_after_a_correction_does_not_undo_it(log: MemoryEventLog, folded: Folded) -> None:
+    log.execute(start())
+    tell(log, "t_1")
+    log.execute(correct(3, "Mended."))
+    for page in (1, 2, 100):
+        node = story.one(folded(STORY, page=page), CAMPAIGN, 3)
+        assert node is not None
+        assert (node.text, node.accounting) == ("Mended.", "fits")
+
+
+@pytest.mark.parametrize("page", [1, 3, 100])
+def test_corrections_go_with_their_story_and_no_other(log: MemoryEventLog, folded: Folded, page: int) -> None:
+    for campaign in (CAMPAIGN, "c_other"):
+        log.execute(start(campaign=campaign))
+        log.execute(correct(1, f"Mended in {campaign}.", campaign=campaign))
+    log.delete_campaign(CAMPAIGN)
+    log.execute(start("It begins again."))
+    view = folded(STORY, page=page)
+    assert texts(view, log, 1) == ["It begins again."]
+    log.execute(correct(1, "Mended again."))
+    view = folded(STORY, page=page)
+    assert texts(view, log, 1) == ["Mended again."]
+    kept = {(row.campaign, row.node, row.replaced) for row in view.execute(select(story.correction))}
+    assert kept == {(CAMPAIGN, 1, "It begins again."), ("c_other", 1, OPENING)}
+
+
+def texts(view: Connection, log: MemoryEventLog, end: int, as_of: int | None = None) -> list[str]:
+    page = story.page(view, CAMPAIGN, log.line(CAMPAIGN, end), limit=1000, as_of=as_of)
+    return [node.text for node in page.nodes]
+
+
+def test_as_of_a_position_the_line_reads_as_it_did_there(log: MemoryEventLog, folded: Folded) -> None:
+    """At every position: the same as a view that was built when the log ended there."""
+    log.execute(start())
+    tell(log, "t_1")
+    tell(log, "t_2", again=True)
+    log.execute(correct(2, "Mended words."))
+    log.execute(rewrite(4, "Mine."))
+    log.execute(correct(4, "Mended narration."))
+    tell(log, "t_3")
+    log.execute(correct(5, "Mine, mended."))
+    log.execute(correct(2, "Mended again."))
+    log.execute(go(4))
+    whole = folded(STORY)
+    end = log.max_position()
+    for position in range(1, end + 1):
+        told = [one for one in log.read(0, 1000, topics=STORY.topics) if one.position <= position]
+        then = folded(STORY, events=told)
+        head = log.head_at(CAMPAIGN, position)
+        line = log.line(CAMPAIGN, head)
+        seen = story.page(whole, CAMPAIGN, line, limit=1000, as_of=position).nodes
+        was = story.page(then, CAMPAIGN, line, limit=1000).nodes
+        assert [(one.node, one.text, one.takes) for one in seen] == [(one.node, one.text, one.takes) for one in was]
+    assert texts(whole, log, 4, as_of=end) == texts(whole, log, 4) == [OPENING, "Mended again.", "Mended narration."]
 
 
 def plans(view: Connection, ask: Callable[[], object]) -> list[str]:
@@ -359,4 +454,5 @@ def test_a_page_is_written_in_one_statement_a_table(
     event.listen(view, "before_cursor_execute", remember)
     projection.fold(view, log.read(0, 1000, topics=projection.topics))
     assert written == ["INSERT"]
-    assert view.execute(select(func.count()).select_from(projection.tables.sorted_tables[0])).scalar_one() > 0
+    counts = [select(func.count()).select_from(table) for table in projection.tables.sorted_tables]
+    assert any(view.execute(count).scalar_one() for count in counts)

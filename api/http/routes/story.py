@@ -8,7 +8,7 @@ from fastapi import APIRouter, Response
 from api.http.clean_json import CleanJSONRoute
 from api.http.fabula import ThisFabula
 from api.http.openapi import problem_responses
-from api.http.parameters import BeforeNode, CampaignId, NodeNumber, PageSize, Purpose, TurnId
+from api.http.parameters import AtNode, AtPosition, BeforeNode, CampaignId, NodeNumber, PageSize, Purpose, TurnId
 from api.http.shapes.audit import PromptShape, ReplyShape
 from api.http.shapes.story import StoryShape
 from api.use_cases import audit
@@ -53,9 +53,11 @@ def read_story(
     fabula: ThisFabula,
     limit: PageSize = 50,
     before: BeforeNode = None,
+    at: AtNode = None,
+    position: AtPosition = None,
 ) -> dict[str, Any]:
-    """The active line, newest page first, oldest first within a page."""
-    return story_page(fabula.store, campaign, limit, before)
+    """The active line, newest page first, oldest first within a page; or the line at a node, or as of a position."""
+    return story_page(fabula.store, campaign, limit, before, at=at, position=position)
 
 
 @router.get(
