@@ -39,10 +39,12 @@ class UnknownCampaign(NotFound):
     code = "unknown_campaign"
     title = "There is no such campaign"
 
-    def __init__(self, campaign: str, detail: str = "") -> None:
+    def __init__(self, campaign: str, at: int | None = None) -> None:
+        """`at` is the log position at which there was none yet, of a campaign that began later."""
         super().__init__(
-            detail
-            or f"There is no campaign {campaign!r} in this store. GET /api/campaigns, or `fabula campaigns`, lists those there are.",
+            f"There is no campaign {campaign!r} in this store. GET /api/campaigns, or `fabula campaigns`, lists those there are."
+            if at is None
+            else f"Campaign {campaign} began after position {at} of the log. Name a later position, or none.",
             campaign=campaign,
         )
 

@@ -383,7 +383,7 @@ class SqlEventLog:
             found = history.head_at(connection, campaign, position)
             if found is None:
                 _known(decision_tables.load_campaign(connection, campaign), campaign)
-                raise UnknownCampaign(campaign, _began_later(campaign, position))
+                raise UnknownCampaign(campaign, at=position)
             return found
 
         return self._read(head)
@@ -485,11 +485,6 @@ def _as_recorded(stored: StampedEvent, position: int, happened: DomainEvent) -> 
         payload_hash=stored.payload_hash,
         chain=stored.chain,
     )
-
-
-def _began_later(campaign: str, position: int) -> str:
-    """What to say of a campaign at a position at which there was none yet."""
-    return f"Campaign {campaign} began after position {position} of the log. Name a later position, or none."
 
 
 def _known(facts: CampaignFacts | None, campaign: str) -> CampaignFacts:

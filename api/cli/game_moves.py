@@ -42,9 +42,11 @@ def select(game: Played, text: str) -> None:
 
 def save(game: Played, text: str) -> None:
     """A name for this moment."""
+    if not text:
+        return game.screen.note("Add the name, as in: /save before the storm")
     name, _ = without_lone_surrogates(text)
     point = places.set_save_point(game.fabula.log, RandomNames(), game.campaign, name, None)
-    game.screen.note(
+    return game.screen.note(
         f"Moment {point['moment']} is saved as {point['name']}. /restore {point['name']} comes back to it."
     )
 
@@ -68,22 +70,26 @@ def restore(game: Played, text: str) -> None:
 
 def revise(game: Played, text: str) -> None:
     """The newest text anew, beside the old one."""
+    if not text:
+        return game.screen.note("Add the words, as in: /revise The door holds.")
     new, replaced = without_lone_surrogates(text)
     head = game.fabula.log.campaign(game.campaign).head
     answer = _past_dead_turns(
         game, lambda: places.revise(game.fabula.log, game.campaign, head, new, replaced_surrogates=replaced)
     )
-    _arrived(game, answer["position"])
+    return _arrived(game, answer["position"])
 
 
 def correct(game: Played, text: str) -> None:
     """The newest text mended in place."""
+    if not text:
+        return game.screen.note("Add the words, as in: /correct The door gives way.")
     new, replaced = without_lone_surrogates(text)
     head = game.fabula.log.campaign(game.campaign).head
     answer = _past_dead_turns(
         game, lambda: places.correct(game.fabula.log, game.campaign, head, new, replaced_surrogates=replaced)
     )
-    _arrived(game, answer["position"])
+    return _arrived(game, answer["position"])
 
 
 def name_branch(game: Played, text: str) -> None:

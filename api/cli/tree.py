@@ -72,6 +72,8 @@ def print_tree(drawn: Drawing, screen: Console) -> None:
         line.truncate(width, overflow="ellipsis")
         screen.print(line, soft_wrap=True)
     screen.print()
+    here = f"You are at moment {drawn.here:,}, on {harmless(drawn.reader.called)}."
+    screen.print(Text(here, "bold", overflow="ellipsis", no_wrap=True), width=width)
     screen.print(Text(fill(_LEGEND, width), "dim"), soft_wrap=True)
 
 

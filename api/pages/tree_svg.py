@@ -4,6 +4,7 @@ Save points are written above their lane, in as many levels as it takes for no t
 is, below it; the lane's name at its end. What is too long is cut, and whole in a tooltip.
 """
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -25,6 +26,8 @@ LONGEST = 36
 LETTER = 7.2
 """About as wide as a letter of 13 pixels is."""
 BETWEEN_NUMBERS = 50
+MANY = 40
+"""Of more branches than these, the lines are thin."""
 
 _STYLE = """\
 svg { color-scheme: light dark; --ground: #fff; --text: #1f2328; --quiet: #6e7781; --line: #b6bcc3; --rule: #eceef0;
@@ -43,8 +46,9 @@ text { font: 13px system-ui, sans-serif; fill: var(--text); paint-order: stroke;
 .head { fill: var(--here); stroke: var(--ground); stroke-width: 2.5 } .here { fill: var(--here); font-weight: 600 }
 .tip { fill: var(--ground); stroke: var(--active); stroke-width: 2.5 }
 .save { fill: var(--save); stroke: var(--ground); stroke-width: 1.5 } .saved { fill: var(--save) }
-.takes { fill: var(--ground); stroke: var(--quiet); stroke-width: 1.5 }
+.takes { fill: var(--ground); stroke: var(--quiet); stroke-width: 1.5 } .many .line { stroke-width: 1.2 }
 """
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _LEGEND = (
     ('<circle class="head" cx="7" cy="-4" r="7"/>', "you are here"),
     ('<path class="active" d="M0 -4 H22"/>', "the story you read"),
@@ -73,7 +77,7 @@ def tree_svg(drawing: Drawing, title: str) -> str:
     placed, height = _placed(drawing.lanes, x)
     heights = {one.lane.branch: one.y for one in placed}
     parts = (
-        *_heading(title, f"moment {drawing.here} of {drawing.moments}, {_branches(len(drawing.lanes))}"),
+        *_heading(title, _where(drawing)),
         *_rules(drawing.moments, x, height),
         *(part for one in placed for part in _ways(one, heights, x)),
         *(part for one in placed for part in _signs(one, x)),
@@ -81,7 +85,7 @@ def tree_svg(drawing: Drawing, title: str) -> str:
     body = "\n".join(parts)
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height:.0f}" width="{width}" height="{height:.0f}" '
-        f'role="img"><title>{escape(title)}</title><style>{_STYLE}</style>\n'
+        f'class="{"many" if len(drawing.lanes) > MANY else "few"}" role="img"><title>{_text(title)}</title><style>{_STYLE}</style>\n'
         f'<rect class="ground" width="100%" height="100%"/>\n{body}\n</svg>\n'
     )
 
@@ -115,15 +119,16 @@ def _levels(lane: Lane, x: Callable[[int], float]) -> list[tuple[Mark, int]]:
 
 
 def _heading(title: str, quiet: str) -> Iterator[str]:
-    yield f'<text class="title" x="{MARGIN}" y="28">{escape(_cut(title, 70))} <tspan class="quiet small">{quiet}</tspan></text>'
+    yield f'<text class="title" x="{MARGIN}" y="28">{_text(_cut(title, 70))} <tspan class="quiet small">{_text(quiet)}</tspan></text>'
     across = MARGIN
     for sign, meaning in _LEGEND:
         yield f'<g transform="translate({across} 54)">{sign}<text class="quiet small" x="28" y="0">{meaning}</text></g>'
         across += 50 + round(6 * len(meaning))
 
 
-def _branches(number: int) -> str:
-    return "1 branch" if number == 1 else f"{number:,} branches"
+def _where(drawing: Drawing) -> str:
+    branches = "1 branch" if len(drawing.lanes) == 1 else f"{len(drawing.lanes):,} branches"
+    return f"at moment {drawing.here:,} on {_cut(drawing.reader.called)}; {branches}, {drawing.moments:,} moments at the longest"
 
 
 def _rules(moments: int, x: Callable[[int], float], height: float) -> Iterator[str]:
@@ -170,8 +175,8 @@ def _signs(one: _Placed, x: Callable[[int], float]) -> Iterator[str]:
         yield _save(mark, x(mark.moment), y, y - LEVEL * level + 4)
     style = "on" if lane.active else "" if lane.ahead else "left"
     yield (
-        f'<text class="{style}" x="{x(lane.last) + 14:.1f}" y="{y + 4:.1f}"><title>{escape(lane.called)}</title>'
-        f'{escape(_cut(lane.called))} <tspan class="quiet small">to {lane.last}</tspan></text>'
+        f'<text class="{style}" x="{x(lane.last) + 14:.1f}" y="{y + 4:.1f}"><title>{_text(lane.called)}</title>'
+        f'{_text(_cut(lane.called))} <tspan class="quiet small">to {lane.last}</tspan></text>'
     )
 
 
@@ -195,16 +200,21 @@ def _head(mark: Mark, x: float, y: float) -> str:
 
 def _save(mark: Mark, x: float, y: float, written: float) -> str:
     """A diamond, on the lane where it is all that stands there, with a thread up to its name."""
-    name = escape(mark.label)
+    name = _text(mark.label)
     return (
         f'<g><title>{name}, moment {mark.moment}</title><path class="rule" d="M{x:.1f} {y:.1f} V{written - 4:.1f}"/>'
         f'<path class="save" d="M{x:.1f} {written - 11:.1f} l7 7 l-7 7 l-7 -7 z"/>'
-        f'<text class="saved" x="{x + 11:.1f}" y="{written:.1f}">{escape(_cut(mark.label))}</text></g>'
+        f'<text class="saved" x="{x + 11:.1f}" y="{written:.1f}">{_text(_cut(mark.label))}</text></g>'
     )
 
 
 def _stretch(style: str, start: float, end: float, y: float) -> str:
     return f'<path class="{style}" d="M{start:.1f} {y:.1f} H{end:.1f}"/>'
+
+
+def _text(told: str) -> str:
+    """As text of an XML document, which may not hold every character."""
+    return escape(_NO_XML.sub("\N{REPLACEMENT CHARACTER}", told))
 
 
 def _cut(name: str, longest: int = LONGEST) -> str:

@@ -74,7 +74,12 @@ class Drawing:
     @property
     def here(self) -> int:
         """The moment at which the reader is."""
-        return max(lane.active for lane in self.lanes)
+        return self.reader.active
+
+    @property
+    def reader(self) -> Lane:
+        """The branch that the reader is on."""
+        return max(self.lanes, key=lambda lane: lane.active)
 
 
 def drawing(log: EventLog, campaign: str) -> Drawing:

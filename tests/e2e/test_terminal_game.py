@@ -160,3 +160,41 @@ def interrupt_two_turns(game: "pexpect.spawn[str]", server: ScriptedModelServer)
     game.sendintr()
     game.expect_exact("Cancelled.")
     game.expect_exact(PROMPT)
+
+
+def test_a_reader_goes_back_forth_and_aside_and_comes_back_the_next_day(
+    tmp_path: Path, server: ScriptedModelServer
+) -> None:
+    server.script(Reply("Rain begins."), Reply("It turns to snow."), Reply("The sun comes out."))
+    with terminal(tmp_path, server) as game:
+        begin(game, "The weather", "It is evening.")
+        for line, seen, label in (
+            ("I wait", "Rain begins.", "Moment 3"),
+            ("/save the rain", "Moment 3 is saved as the rain.", "/restore the rain"),
+            ("I wait longer", "It turns to snow.", "Moment 5"),
+            ("/undo", "Rain begins.", "Moment 3 · later story ahead"),
+            ("/redo", "It turns to snow.", "Moment 5"),
+            ("/restore 3", "Rain begins.", "Moment 3 · later story ahead"),
+            ("I go in", "The sun comes out.", "Moment 5"),
+            ("/branch indoors", "is called indoors", "."),
+            ("/redo", "The story stands at its newest moment", "/help lists what there is."),  # and the game goes on
+            ("/revise The moon rises.", "The moon rises.", "Moment 5"),
+            ("/tree", "you are here", "the rain"),
+            ("/restore the rain", "Rain begins.", "Moment 3 · later story ahead"),
+        ):
+            game.sendline(line)
+            game.expect_exact(seen)
+            if line != "/tree":  # where the names stand is the drawing's affair
+                game.expect_exact(label)
+            game.expect_exact(PROMPT)
+        game.sendline("/quit")
+        assert end_status(game) == 0
+    with terminal(tmp_path, server) as game:
+        game.expect_exact("Rain begins.")
+        game.expect_exact("Moment 3 · later story ahead")
+        game.expect_exact(PROMPT)
+        game.sendline("/redo")
+        game.expect_exact("The moon rises.")
+        game.expect_exact(PROMPT)
+        game.sendeof()
+        assert end_status(game) == 0

@@ -422,7 +422,8 @@ class MemoryEventLog:
         events = (cast("StoryEvent", one.event) for one in self._stream(campaign) if one.position <= position)
         head = reduce(evolve, events, CampaignFacts(campaign)).head
         if head == 0:
-            raise UnknownCampaign(campaign)
+            self._known(campaign)
+            raise UnknownCampaign(campaign, at=position)
         return head
 
     def floor(self, campaign: str, node: int) -> Floor | None:

@@ -713,3 +713,182 @@ def test_a_failed_retry_leaves_the_story_where_it_was(
 
 def test_a_story_and_a_new_one_are_not_played_at_once(shell: Shell, played: str) -> None:
     assert shell.run("play", played, "--new") == 2
+
+
+# The tree and the difference
+
+
+def test_a_tree_is_drawn_in_the_terminal_as_json_and_as_a_picture(shell: Shell, played: str, tmp_path: Path) -> None:
+    assert shell.run("tree", played) == 0
+    assert "you are here" in shell.out
+    assert "takes" in shell.out
+    assert shell.err == ""
+    tree = shell.json("tree", played)
+    assert ([node["node"] for node in tree["nodes"]], tree["head"], tree["tip"]) == ([1, 2, 3, 4, 5, 6], 6, 6)
+    drawn = tmp_path / "tree.svg"
+    assert shell.run("tree", played, "--svg", str(drawn)) == 0
+    assert (shell.out, str(drawn) in shell.err.replace("\n", "")) == ("", True)
+    assert drawn.read_text(encoding="utf-8").startswith("<svg")
+
+
+def test_two_places_are_compared_in_the_terminal_as_json_and_on_a_page(
+    shell: Shell, played: str, tmp_path: Path
+) -> None:
+    assert shell.run("diff", "3", "4") == 0
+    assert "They share the story to moment 2" in shell.out
+    assert "[-First.-]" in shell.out
+    assert "{+It says ␛[31mred␀ and [bold]plain[/bold] :smile:.+}" in shell.out
+    assert "\x1b" not in shell.out
+    found = shell.json("diff", "3", "head")
+    assert (found["left"]["node"], found["right"]["node"], found["common"]["node"]) == (3, 6, 2)
+    page = tmp_path / "diff.html"
+    assert shell.run("diff", "3", "head", "--html", str(page)) == 0
+    assert "&lt;" not in shell.out
+    assert "The [red]dóor" in page.read_text(encoding="utf-8")
+    assert "<script" not in page.read_text(encoding="utf-8")
+
+
+def test_places_may_name_their_story(shell: Shell, played: str) -> None:
+    newer = shell.json("campaigns", "new", "--title", "Newer")["id"]
+    for left, right, more in (
+        (f"{played}:3", f"{played}:head", ()),
+        (f"{played}:3", "head", ()),
+        ("3", f"{played}:tip", ()),
+        ("3", "head", ("--campaign", played)),
+        (f"{played}:3", played, ()),
+    ):
+        found = shell.json("diff", left, right, *more)
+        assert (found["left"]["node"], found["right"]["node"]) == (3, 6)
+    assert shell.run("diff", f"{played}:3", f"{newer}:1") == 2
+    assert "both places must be of one story" in shell.err
+    assert shell.run("diff", "3", "head") == 2  # of the newest story, which has no node 3
+    assert "has no node 3" in shell.err
+
+
+@pytest.mark.parametrize(
+    ("place", "said"),
+    [
+        ("99", "no node 99"),
+        ("9" * 30, "no node 9999999999999999…"),
+        ("nowhere", "Nothing in this story is called 'nowhere'"),
+        ("position:x", "is no log position"),
+        ("position:0", "began after position 0"),
+        ("c_nowhere:1", "There is no campaign 'c_nowhere'"),
+    ],
+)
+def test_a_place_to_compare_that_is_not_there_is_wrong_use(shell: Shell, played: str, place: str, said: str) -> None:
+    assert shell.run("diff", place, place) == 2
+    assert said in shell.err.replace("\n", " ")
+    assert shell.out == ""
+
+
+def test_without_a_story_there_is_nothing_to_compare_or_draw(shell: Shell) -> None:
+    assert shell.run("diff", "1", "2") == 2
+    assert shell.run("tree", "c_nowhere") == 2
+    assert shell.run("campaigns", "new", "--title", "One") == 0
+    assert shell.run("tree", "c_nowhere") == 2
+    assert "There is no campaign 'c_nowhere'" in shell.err
+
+
+# Moving about in the game
+
+
+def game(shell: Shell, server: ScriptedModelServer, *lines: str, status: int = 0) -> str:
+    """The transcript of a new game of these lines, of which the last one ends it."""
+    given = ["--home", str(shell.home), "--endpoint", server.endpoint, "--model", "scripted-model", "--no-narrator"]
+    typed = "".join(f"{line}\n" for line in ("The bell", "A rope hangs down.", *lines))
+    ended = program("play", "--new", *given, input=typed.encode())
+    transcript = ended.stdout.decode()
+    assert ended.returncode == status, transcript + ended.stderr.decode()
+    return transcript + ended.stderr.decode()
+
+
+def test_a_game_goes_back_forth_and_aside(shell: Shell, server: ScriptedModelServer) -> None:
+    server.script(Reply("A bell rings."), Reply("It rings on."), Reply("It stops."), Reply("A door opens."))
+    seen = game(
+        shell, server,
+        "I pull it", "/save the first ring", "/retry", "I let go", "/undo", "/undo", "/redo",
+        "/select 1", "/restore the first ring", "/saves", "/restore 6", "/branch Silence", "/undo", "I turn around",
+        "/restore silence", "/tree", "/diff silence 8", "/where", "/quit",
+    )  # fmt: skip
+    at = 0
+    for expected in (
+        "> I pull it\nA bell rings.\nMoment 3\n",
+        "> /save the first ring\nMoment 3 is saved as the first ring. /restore the first ring comes back to it.\n",
+        "> /retry\nIt rings on.\nMoment 3\n",
+        "> I let go\nIt stops.\nMoment 5\n",
+        "> /undo\nIt rings on.\n\nMoment 3 · later story ahead\n",
+        "> /undo\nA rope hangs down.\n\nMoment 1 · later story ahead\n",
+        "> /redo\nIt rings on.\n\nMoment 3 · later story ahead\n",
+        "> /select 1\nA bell rings.\n\nMoment 3\n",
+        "> /restore the first ring\nA bell rings.\n\nMoment 3\n",
+        "> /saves\nthe first ring: moment 3, node 3\n",
+        "> /restore 6\nIt stops.\n\nMoment 5\n",
+        "> /branch Silence\nBranch 2 is called Silence.\n",
+        "> /undo\nIt rings on.\n\nMoment 3 · later story ahead\n",
+        "> I turn around\nA door opens.\nMoment 5\n",
+        "> /restore silence\nIt stops.\n\nMoment 5\n",
+        "you are here",
+        "They share the story to moment 3",
+        "Moment 5 of c_",
+    ):
+        found = seen.find(expected, at)
+        assert found >= 0, f"{expected!r} is not in {seen[at:]}"
+        at = found
+
+
+def test_a_game_writes_anew_and_mends(shell: Shell, server: ScriptedModelServer) -> None:
+    server.script(Reply("A bel rings."))
+    seen = game(
+        shell, server,
+        "I pull it", "/correct A bell rings.", "/revise A gong sounds.", "/takes", "/select 1", "/quit",
+    )  # fmt: skip
+    for expected in (
+        "> /correct A bell rings.\nA bell rings.\n\nMoment 3\n",
+        "> /revise A gong sounds.\nA gong sounds.\n\nMoment 3\n",
+        "1. A bell rings.\n2. A gong sounds.  ← the story goes on from here\n",
+        "> /select 1\nA bell rings.\n\nMoment 3\n",
+    ):
+        assert expected in seen, seen
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("/undo", "The story stands at its opening; there is nothing before it."),
+        ("/redo", "The story stands at its newest moment here."),
+        ("/restore 99", "has no node 99"),
+        ("/restore " + "9" * 5000, "has no node 9999999999999999…"),
+        ("/restore nowhere", "Nothing in this story is called 'nowhere'"),
+        ("/restore position:0", "began after position 0"),
+        ("/save 12", "already means another place"),
+        ("/save " + "x" * 10_000, "a name has 200 characters at most, and this one 10,000"),
+        ("/branch head", "already means another place"),
+        ("/revise Another opening.", "the opening has no sibling"),
+        ("/diff nowhere", "Nothing in this story is called 'nowhere'"),
+    ],
+)
+def test_what_cannot_be_in_a_game_is_said_and_ends_it_where_nobody_reads(
+    shell: Shell, server: ScriptedModelServer, line: str, said: str
+) -> None:
+    seen = game(shell, server, line, "never read", status=2)
+    assert said in seen.replace("\n", " ")
+    assert "> never read" not in seen
+
+
+def test_a_game_says_how_a_move_is_asked_for(shell: Shell, server: ScriptedModelServer) -> None:
+    seen = game(
+        shell, server,
+        "/select", "/select 0", "/select 2", "/select " + "9" * 5000, "/select ²", "/restore", "/saves", "/diff",
+        "/diff 1 2 3", "/save", "/revise", "/correct", "/branch", "/help", "/quit",
+    )  # fmt: skip
+    assert seen.count("Name a take from 1 to 1, as /takes lists them: /select 1") == 5
+    assert "Name a save point, a branch or a node, as in: /restore before the storm" in seen
+    assert "There are none yet. /save NAME sets one." in seen
+    assert seen.count("Name one place to compare with here, or two, as in: /diff 12 31") == 2
+    assert "Add the name, as in: /save before the storm" in seen
+    assert "Add the words, as in: /revise" in seen
+    assert "Add the words, as in: /correct" in seen
+    assert "It has no name now." in seen
+    for word in ("/undo", "/redo", "/select", "/save", "/saves", "/restore", "/revise", "/correct", "/branch", "/tree"):
+        assert f"  {word} " in seen
