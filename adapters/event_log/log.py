@@ -10,7 +10,7 @@ from eventsourcing.persistence import IntegrityError
 from pydantic import ValidationError
 from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
 
-from adapters.event_log import chain, decision_tables, history, lines, places, tables
+from adapters.event_log import chain, decision_tables, history, lines, places, slices, tables
 from adapters.event_log.failures import explained
 from adapters.event_log.prepared import Prepared, Row, inserting
 from adapters.event_log.recorder import SqlRecorder, StampedEvent
@@ -143,7 +143,7 @@ class SqlEventLog:
         """See EventLog."""
 
         def decided(connection: Connection) -> Execution:
-            facts = decision_tables.load(connection, command)
+            facts = slices.load(connection, command)
             events = decide(facts, command)
             return Execution(self._append(connection, command.campaign, events), facts)
 
@@ -163,7 +163,7 @@ class SqlEventLog:
 
     def delete_campaign(self, campaign: str) -> Execution:  # see EventLog
         def decided(connection: Connection) -> Execution:
-            facts = decision_tables.load_campaign(connection, campaign)
+            facts = slices.load_campaign(connection, campaign)
             if facts is None or facts.settings is None:
                 raise UnknownCampaign(campaign)
             head = _HEAD.one(connection, {"of": campaign})
@@ -272,7 +272,7 @@ class SqlEventLog:
         return StoredSettings(Settings.model_validate(values), {row["name"]: row["position"] for row in rows})
 
     def campaign(self, campaign: str) -> CampaignFacts:  # see EventLog
-        return self._read(lambda connection: _known(decision_tables.load_campaign(connection, campaign), campaign))
+        return self._read(lambda connection: _known(slices.load_campaign(connection, campaign), campaign))
 
     def campaign_times(self, campaign: str) -> tuple[str, str]:
         """See EventLog."""
@@ -290,9 +290,9 @@ class SqlEventLog:
         return self._read(lambda connection: self._node(connection, campaign, node))
 
     def _node(self, connection: Connection, of: str, node: int) -> NodeFacts:
-        found = decision_tables.load_node(connection, of, node)
+        found = slices.load_node(connection, of, node)
         if found is None:
-            _known(decision_tables.load_campaign(connection, of), of)
+            _known(slices.load_campaign(connection, of), of)
             raise UnknownNode(of, node)
         return found
 
@@ -300,9 +300,9 @@ class SqlEventLog:
         """See EventLog."""
 
         def found(connection: Connection) -> TurnFacts:
-            known = decision_tables.load_turn(connection, campaign, turn)
+            known = slices.load_turn(connection, campaign, turn)
             if known is None:
-                _known(decision_tables.load_campaign(connection, campaign), campaign)
+                _known(slices.load_campaign(connection, campaign), campaign)
                 raise UnknownTurn(campaign, turn)
             return known
 
@@ -310,7 +310,7 @@ class SqlEventLog:
 
     def open_turns(self) -> Sequence[tuple[str, TurnFacts]]:
         """See EventLog."""
-        return self._read(decision_tables.load_open_turns)
+        return self._read(slices.load_open_turns)
 
     def takes(self, campaign: str, node: int) -> Sequence[int]:
         """See EventLog."""
@@ -335,7 +335,7 @@ class SqlEventLog:
         """See EventLog."""
 
         def whole(connection: Connection) -> Tree:
-            facts = _known(decision_tables.load_campaign(connection, campaign), campaign)
+            facts = _known(slices.load_campaign(connection, campaign), campaign)
             return Tree(
                 nodes=places.all_nodes(connection, campaign),
                 branches=places.all_branches(connection, campaign),
@@ -352,7 +352,7 @@ class SqlEventLog:
         def found(connection: Connection) -> BranchRow:
             row = places.one_branch(connection, campaign, branch)
             if row is None:
-                _known(decision_tables.load_campaign(connection, campaign), campaign)
+                _known(slices.load_campaign(connection, campaign), campaign)
                 raise UnknownBranch(campaign, branch)
             return row
 
@@ -362,7 +362,7 @@ class SqlEventLog:
         """See EventLog."""
 
         def found(connection: Connection) -> int | None:
-            _known(decision_tables.load_campaign(connection, campaign), campaign)
+            _known(slices.load_campaign(connection, campaign), campaign)
             return places.place_called(connection, campaign, name)
 
         return self._read(found)
@@ -371,7 +371,7 @@ class SqlEventLog:
         """See EventLog."""
 
         def points(connection: Connection) -> list[SavePointFacts]:
-            _known(decision_tables.load_campaign(connection, campaign), campaign)
+            _known(slices.load_campaign(connection, campaign), campaign)
             return places.all_save_points(connection, campaign)
 
         return self._read(points)
@@ -382,7 +382,7 @@ class SqlEventLog:
         def head(connection: Connection) -> int:
             found = history.head_at(connection, campaign, position)
             if found is None:
-                _known(decision_tables.load_campaign(connection, campaign), campaign)
+                _known(slices.load_campaign(connection, campaign), campaign)
                 raise UnknownCampaign(campaign, at=position)
             return found
 
@@ -413,9 +413,9 @@ class SqlEventLog:
         """See EventLog."""
 
         def of_turn(connection: Connection) -> list[Recorded]:
-            found = decision_tables.load_turn_span(connection, campaign, turn)
+            found = slices.load_turn_span(connection, campaign, turn)
             if found is None:
-                _known(decision_tables.load_campaign(connection, campaign), campaign)
+                _known(slices.load_campaign(connection, campaign), campaign)
                 raise UnknownTurn(campaign, turn)
             return [self._recorded(row) for row in found]
 

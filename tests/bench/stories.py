@@ -7,7 +7,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection
 
-from adapters.event_log import decision_tables
+from adapters.event_log import slices
 from adapters.event_log.log import SqlEventLog
 from adapters.time_and_names import RandomNames, SystemClock
 from adapters.tokens import TiktokenCounter
@@ -104,7 +104,7 @@ def _growth(
 def _do_all(log: SqlEventLog, commands: Sequence[CampaignCommand]) -> None:
     def done(connection: Connection) -> None:
         for command in commands:
-            facts = decision_tables.load(connection, command)
+            facts = slices.load(connection, command)
             log._append(connection, command.campaign, decide(facts, command))
 
     log._write(done)

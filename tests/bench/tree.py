@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.table import Table
 from sqlalchemy import Connection
 
-from adapters.event_log import decision_tables
+from adapters.event_log import slices
 from adapters.event_log.log import SqlEventLog
 from adapters.time_and_names import RandomNames
 from api.config import Config
@@ -120,7 +120,7 @@ class _Grower:
     def _do(self, commands: Sequence[CampaignCommand]) -> None:
         def done(connection: Connection) -> None:
             for command in commands:
-                facts = decision_tables.load(connection, command)
+                facts = slices.load(connection, command)
                 self._log._append(connection, command.campaign, decide(facts, command))
 
         self._log._write(done)
