@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.campaign.decide import decide
+from domain.campaign.events import NodeRevised
 from domain.campaign.facts import OPENING, CampaignFacts, StoryEvent, evolve
 from domain.campaign.story_tree import line_to, looked_ahead
 from domain.errors import FabulaError
@@ -88,9 +89,14 @@ def test_at_most_one_turn_runs_and_each_has_one_end(story: list[Ask]) -> None:
 
 @OFTEN
 @given(STORY)
-def test_each_narration_is_of_a_turn_and_hangs_where_that_turn_said(story: list[Ask]) -> None:
-    facts = folded(events_of(story))
+def test_each_narration_is_of_a_turn_and_hangs_where_that_turn_said_or_beside_what_it_revises(story: list[Ask]) -> None:
+    events = events_of(story)
+    facts = folded(events)
+    revised = {event.node: event.revises for event in events if isinstance(event, NodeRevised)}
     for node in facts.nodes.values():
-        if node.kind == "narration":
-            assert node.turn is not None
-            assert facts.turns[node.turn].parent == node.parent
+        assert (node.turn is None) == (node.node in revised or node.node == OPENING)
+        if node.node in revised:
+            original = facts.nodes[revised[node.node]]
+            assert (node.parent, node.kind, node.depth) == (original.parent, original.kind, original.depth)
+        elif node.kind == "narration":
+            assert facts.turns[str(node.turn)].parent == node.parent
