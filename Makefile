@@ -15,6 +15,7 @@ setup: $(STAMP) ## the environment in .venv, alone
 # The stamp is older than the lock or the project file when either changed: the environment is then made to match.
 $(STAMP): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(0 if sys.version_info[:2] == (3, 11) else "Fabula is built and tested on Python 3.11; this is " + sys.version.split()[0] + ". Give another with: make setup PYTHON=/path/to/python3.11")'
+	@echo "Setting up $(VENV): about 500 MB, a few minutes on a slow line…"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	@sed -n '/^uv==/,/# via/p' requirements.lock > $(VENV)/uv.lock
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes --requirement $(VENV)/uv.lock
