@@ -20,7 +20,7 @@ LEVEL = 17
 NAMES = 290
 MOST_WIDE = 1600
 WIDEST_STEP = 28
-LEAST_WIDE = 760
+LEAST_WIDE = 900
 LONGEST = 36
 """Characters of a name that are shown."""
 LETTER = 7.2
