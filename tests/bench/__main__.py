@@ -14,7 +14,7 @@ from time import perf_counter
 import structlog
 from rich.console import Console
 
-from tests.bench import appending, reading, rebuilding, size, turns
+from tests.bench import appending, reading, rebuilding, size, tree, turns
 from tests.bench.prose import SEED
 from tests.bench.table import Figure, show
 
@@ -24,6 +24,7 @@ BENCHES: dict[str, tuple[str, Callable[..., list[Figure]]]] = {
     "size": ("3. The size of a store", size.measure),
     "reading": ("4. Reading", reading.measure),
     "rebuilding": ("5. Building the views anew", rebuilding.measure),
+    "tree": ("6. Going about in the tree, with the work that it takes", tree.measure),
 }
 
 
