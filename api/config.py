@@ -5,7 +5,8 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 import platformdirs
-from pydantic import Field, SecretStr, ValidationError
+from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_core import PydanticCustomError
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from domain.errors import NotAcceptable
@@ -14,10 +15,24 @@ DEFAULT_PORT = 8420
 DEFAULT_NARRATOR_PORT = 8421
 
 
-class Config(BaseSettings):
-    """Read from `FABULA_…` variables. Secrets live here and nowhere else: never in an event, a log line or an answer."""
+def _in_lower_case(given: object) -> object:
+    return given.lower() if isinstance(given, str) else given
 
-    model_config = SettingsConfigDict(env_prefix="FABULA_", frozen=True, extra="ignore")
+
+def _naming_each(hosts: str) -> str:
+    """The hosts. Refuses a pattern: requests are compared with names, and one that let any host in would guard nothing."""
+    if "*" in hosts:
+        raise PydanticCustomError("pattern", "name each host; * is not understood")
+    return hosts
+
+
+class Config(BaseSettings):
+    """Read from `FABULA_…` variables. Secrets live here and nowhere else: never in an event, a log line or an answer.
+
+    A variable that is empty counts as not set.
+    """
+
+    model_config = SettingsConfigDict(env_prefix="FABULA_", env_ignore_empty=True, frozen=True, extra="ignore")
 
     home: Annotated[
         Path, Field(description="The data directory. The default is the platform's place for user data.")
@@ -41,14 +56,18 @@ class Config(BaseSettings):
         SecretStr("")
     )
     allowed_hosts: Annotated[
-        str, Field(description="Host names besides loopback that requests may name, separated by commas.")
+        str,
+        AfterValidator(_naming_each),
+        Field(description="Host names besides loopback that requests may name, separated by commas."),
     ] = ""
     narrator: Annotated[bool, Field(description="Whether to start the small narrator when it is the endpoint.")] = True
     narrator_port: Annotated[int, Field(ge=1, le=65535, description="The small narrator's port.")] = (
         DEFAULT_NARRATOR_PORT
     )
     log_level: Annotated[
-        Literal["debug", "info", "warning", "error"], Field(description="How much is logged, to standard error.")
+        Literal["debug", "info", "warning", "error"],
+        BeforeValidator(_in_lower_case),
+        Field(description="How much is logged, to standard error: debug, info, warning or error."),
     ] = "info"
 
 

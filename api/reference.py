@@ -78,7 +78,12 @@ def _default(field: FieldInfo) -> str:
         return "not set"
     if value in ("", ()):
         return "empty"
-    return f"`{value}`"
+    return _literal(value)
+
+
+def _literal(value: object) -> str:
+    """A value as it is written in a variable, in JSON and on a command line."""
+    return f"`{str(value).lower() if isinstance(value, bool) else value}`"
 
 
 def _bounds(schema: dict[str, Any]) -> str:
@@ -104,8 +109,8 @@ def _environment() -> str:
 
 
 def _shown(field: FieldInfo) -> str:
-    value = str(field.default.get_secret_value() if hasattr(field.default, "get_secret_value") else field.default)
-    return f"`{value}`" if value else "not set"
+    value = field.default.get_secret_value() if hasattr(field.default, "get_secret_value") else field.default
+    return "not set" if value == "" else _literal(value)
 
 
 def _commands() -> str:
