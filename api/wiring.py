@@ -95,8 +95,13 @@ def open_store(config: Config) -> Iterator[Store]:
 
 @asynccontextmanager
 async def running(config: Config) -> AsyncIterator[Fabula]:
-    """A Fabula that takes turns, until the context ends: then running turns are closed, and what came of them kept."""
+    """A Fabula that takes turns, until the context ends: then running turns are closed, and what came of them kept.
+
+    Raises a StoreFailure, and EndpointRefused for an endpoint of the environment or a flag that no turn could be told at.
+    """
     with open_store(config) as store, _process_lock(config.home) as lock:
+        if config.endpoint:
+            store.policy.check_form(config.endpoint)
         async with policed_client(store.policy) as client:
             key = config.api_key.get_secret_value() or None
             narrator = OpenAICompatibleNarrator(client, store.policy, api_key=key)

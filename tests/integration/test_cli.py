@@ -536,6 +536,18 @@ def test_a_taken_port_fails(shell: Shell, server: ScriptedModelServer) -> None:
     assert "Something else listens" in shell.err
 
 
+@pytest.mark.parametrize("endpoint", ["http://8.8.8.8/v1", "ftp://127.0.0.1/v1", "nonsense"])
+def test_an_endpoint_that_is_refused_is_refused_before_any_words_are_stored(
+    shell: Shell, endpoint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("The bell\nA bell hangs here.\nI ring it\n"))
+
+    for command in ("serve", "play"):
+        assert shell.run(command, "--endpoint", endpoint, "--model", "m") == 2
+        assert f"'{endpoint}' is refused" in shell.err
+    assert shell.json("campaigns")["campaigns"] == []
+
+
 def test_a_mistake_of_ours_is_a_sentence_too(shell: Shell, played: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by zero")
