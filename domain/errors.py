@@ -6,10 +6,12 @@
     ├── NotNow               TurnInProgress · TurnNotRunning · TurnClosed · NothingToRetry · NothingToUndo ·
     │                        NothingToRedo · NameTaken
     ├── NotAcceptable        InvalidInput · ContextOverflow · EndpointRefused · IdempotencyKeyReused
-    ├── ModelFailure         ModelUnreachable · ModelRefused · ModelReplyIncomplete · ModelReplyEmpty · ModelTimeout
+    ├── ModelFailure         ModelUnreachable (SmallNarratorRestarting) · ModelRefused · ModelReplyIncomplete ·
+    │                        ModelReplyEmpty · ModelTimeout
     ├── TurnStopped          TurnCancelled · TurnInterrupted
     ├── InternalError
-    └── StoreFailure         StoreUnavailable · StoreReadOnly · StoreFull · StoreNewer · LogDamaged · ViewBehind
+    └── StoreFailure         StoreUnavailable · StoreReadOnly · StoreFull · StoreNewer · LogDamaged · ViewBehind ·
+                             StoreReplaced
 
 Each error builds its sentence from its fields and says what to do next. `code` is the word by which programs know it;
 what that means for HTTP or for an exit status is decided where HTTP and exit statuses are known.
@@ -254,12 +256,17 @@ class ModelUnreachable(ModelFailure):
     code = "model_unreachable"
     title = "The narrator cannot be reached"
 
-    def __init__(self, endpoint: str, why: str) -> None:
-        super().__init__(
-            f"Nothing answers at {endpoint} ({why}). Your words are kept: start the model server, or change `endpoint` "
-            "in the settings, then retry.",
-            endpoint=endpoint,
-        )
+    def __init__(self, endpoint: str, why: str, advice: str = "") -> None:
+        """`why` stands in brackets. `advice` is what to do; else, what helps with a server that the player runs."""
+        todo = advice or "start the model server, or change `endpoint` in the settings, then retry."
+        super().__init__(f"No answer came from {endpoint} ({why}). Your words are kept: {todo}", endpoint=endpoint)
+
+
+class SmallNarratorRestarting(ModelUnreachable):
+    """The small narrator that this process runs has ended, and is being started again."""
+
+    def __init__(self, endpoint: str) -> None:
+        super().__init__(endpoint, "the small narrator is starting again", "retry in a few seconds.")
 
 
 class ModelRefused(ModelFailure):
@@ -414,4 +421,18 @@ class ViewBehind(StoreFailure):
             name=name,
             position=position,
             wanted=wanted,
+        )
+
+
+class StoreReplaced(StoreUnavailable):
+    """Also what was acknowledged before may be gone with the file, so nothing is promised about it."""
+
+    title = "The log was deleted or replaced"
+
+    def __init__(self, where: str) -> None:
+        FabulaError.__init__(
+            self,
+            f"{where} was deleted or replaced while the program ran, so nothing was recorded. Stop the program, put the "
+            "file back or start anew without it, then start the program again.",
+            where=where,
         )

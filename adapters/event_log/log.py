@@ -12,6 +12,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, 
 
 from adapters.event_log import chain, decision_tables, history, lines, places, slices, tables
 from adapters.event_log.failures import explained
+from adapters.event_log.opened_file import OpenedFile
 from adapters.event_log.prepared import Prepared, Row, inserting
 from adapters.event_log.recorder import SqlRecorder, StampedEvent
 from adapters.event_log.sqlite import reading_engine, writing_engine
@@ -74,7 +75,8 @@ class SqlEventLog:
     """The log of one store. One thread writes at a time, each in its own name: to wait for another thread to do it
     would cost a third of an append. Reads have connections of their own.
 
-    Closed by `close`. Opening a store that a newer program wrote raises StoreNewer and touches nothing.
+    Closed by `close`. Opening a store that a newer program wrote raises StoreNewer and touches nothing. While the file
+    is not where it was opened, every method raises StoreReplaced.
     """
 
     def __init__(self, path: Path, clock: Clock, ids: IdSource, events: EventCatalogue | None = None) -> None:
@@ -98,6 +100,7 @@ class SqlEventLog:
         if path.exists() and path.stat().st_size > 0:
             self._refuse_newer()
         with self._writes.begin() as connection:
+            self._file = OpenedFile(path)
             written_by = self._format(connection)
             if written_by is not None and written_by < LOG_FORMAT:
                 self._upgrade(connection)
@@ -194,8 +197,10 @@ class SqlEventLog:
         with self._writing:
             if self._closed:
                 raise RuntimeError("the log is closed")
+            self._file.must_stand()  # before anything is opened: SQLite would make an empty file in its place
             with explained(self._where), self._writes.begin() as connection:
                 result = work(connection)
+                self._file.must_stand()  # the lock may have been waited for, and what is committed is acknowledged
         self.recorder.announce()
         return result
 
@@ -442,6 +447,7 @@ class SqlEventLog:
         return self._read(lambda connection: verify(connection, self._events, stream))
 
     def _read(self, work: Callable[[Connection], _Result]) -> _Result:
+        self._file.must_stand()
         with explained(self._where), self._reads.begin() as connection:
             return work(connection)
 

@@ -2,6 +2,7 @@
 
 import multiprocessing
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
@@ -19,7 +20,7 @@ from adapters.event_log import tables
 from adapters.event_log.log import SqlEventLog
 from adapters.event_log.tables import LOG_FORMAT
 from adapters.time_and_names import RandomNames, SystemClock
-from domain.errors import LogDamaged, StoreFull, StoreNewer, StoreUnavailable
+from domain.errors import LogDamaged, StoreFull, StoreNewer, StoreReplaced, StoreUnavailable
 from domain.event import Recorded
 from domain.installation import INSTALLATION_STREAM
 from tests.fakes.sample_story import CAMPAIGN, accept, retry, revise, start, take_turn
@@ -354,6 +355,65 @@ class TestWhatTheStoreCannotDo:
         with pytest.raises(StoreUnavailable):
             told.execute(take_turn("t_1", "do", "Climb."))
         assert (told.read(0, 10), rows(told)) == before
+
+
+class TestAFileThatIsNotWhereItWas:
+    @pytest.fixture
+    def told(self, store: Path) -> Iterator[SqlEventLog]:
+        with opened(store) as log:
+            log.execute(start())
+            yield log
+
+    def assert_refuses(self, log: SqlEventLog, store: Path) -> None:
+        for asked in (
+            lambda: log.execute(revise(title="New")),
+            lambda: log.change_settings({"model": "m"}),
+            lambda: log.delete_campaign(CAMPAIGN),
+            lambda: log.campaign(CAMPAIGN),
+            lambda: log.read(0, 10),
+            log.max_position,
+            log.open_turns,
+        ):
+            with pytest.raises(StoreReplaced) as refused:
+                asked()
+            assert str(store) in refused.value.message
+            assert "nothing was recorded" in refused.value.message
+
+    def test_deleted_refuses_and_is_not_made_anew(self, told: SqlEventLog, store: Path) -> None:
+        store.unlink()
+        self.assert_refuses(told, store)
+        assert not store.exists()
+
+    def test_deleted_with_its_directory_refuses(self, tmp_path: Path) -> None:
+        store = tmp_path / "home" / "log.db"
+        store.parent.mkdir()
+        with opened(store) as log:
+            log.execute(start())
+            shutil.rmtree(store.parent)
+            self.assert_refuses(log, store)
+
+    def test_replaced_refuses_and_leaves_the_other_file_alone(self, told: SqlEventLog, store: Path) -> None:
+        other = store.with_name("other.db")
+        with opened(other) as log:
+            log.execute(start(title="Other"))
+        other.replace(store)
+        before = store.read_bytes()
+        self.assert_refuses(told, store)
+        assert store.read_bytes() == before
+
+    def test_put_back_works_again_with_all_that_was_acknowledged(self, told: SqlEventLog, store: Path) -> None:
+        away = store.rename(store.with_name("away.db"))
+        self.assert_refuses(told, store)
+        away.rename(store)
+        told.execute(revise(title="New"))
+        assert len(assert_whole(told)) == 2
+
+    def test_deleted_during_a_write_acknowledges_nothing(self, told: SqlEventLog, store: Path) -> None:
+        away = store.with_name("away.db")
+        with pytest.raises(StoreReplaced):
+            told._write(lambda _: store.rename(away))
+        away.rename(store)
+        assert len(assert_whole(told)) == 1
 
 
 class TestWhoListens:

@@ -292,6 +292,7 @@ def test_what_breaks_is_a_problem_without_its_cause(
         errors.StoreNewer("a log of format 99"),
         errors.ViewBehind("story", 1, 2),
         errors.LogDamaged("c_x", 1, "it does not fit"),
+        errors.StoreReplaced("/home/log.db"),
     ],
     ids=lambda error: type(error).__name__,
 )
@@ -313,6 +314,24 @@ def test_a_store_that_fails_is_told_as_it_is(
         ):
             assert problem(answer, error.code)["title"] == error.title
             assert answer.status_code == 503
+
+
+def test_no_turn_is_acknowledged_while_the_log_is_not_in_its_place(
+    narrator: ScriptedModelServer, tmp_path: Path
+) -> None:
+    with serving(tmp_path, narrator.endpoint) as server, server.client() as client:
+        story = f"/api/campaigns/{client.post('/api/campaigns', json={}).json()['id']}"
+        log = tmp_path / "log.db"
+        away = log.rename(tmp_path / "away.db")
+        act = {"kind": "do", "text": "I wait."}
+        for answer in (client.get("/api/health"), client.post(f"{story}/turns", json=act), client.get(story)):
+            said = problem(answer, "store_unavailable")
+            assert answer.status_code == 503
+            assert f"{log} was deleted or replaced" in said["detail"]
+        assert not log.exists()
+        away.rename(log)
+        assert client.post(f"{story}/turns", json=act).status_code == 200
+        assert client.get("/api/health").status_code == 200
 
 
 class _Failing:
