@@ -142,7 +142,7 @@ class OpenAICompatibleNarrator:
             case httpx.TimeoutException():
                 return ModelTimeout(seconds)
             case _:
-                return ModelUnreachable(endpoint, "it closed the connection without an answer")
+                return ModelUnreachable(endpoint, "it closed the connection")
 
 
 def authorization(api_key: str | None) -> dict[str, str]:

@@ -94,8 +94,10 @@ def open_store(config: Config) -> Iterator[Store]:
 
 
 @asynccontextmanager
-async def running(config: Config) -> AsyncIterator[Fabula]:
+async def running(config: Config, *, with_small_narrator: bool = False) -> AsyncIterator[Fabula]:
     """A Fabula that takes turns, until the context ends: then running turns are closed, and what came of them kept.
+
+    `with_small_narrator` says that this process runs the small narrator, and starts it again when it ends.
 
     Raises a StoreFailure, and EndpointRefused for an endpoint of the environment or a flag that no turn could be told at.
     """
@@ -117,12 +119,14 @@ async def running(config: Config) -> AsyncIterator[Fabula]:
                 bodies=store.bodies,
                 settings=store.settings,
                 closing=closing,
+                kept_running=small_narrator_defaults(config).endpoint if with_small_narrator else None,
             )
             turns = Turns(
                 log=store.log, narrating=narrating, closing=closing, dead=dead, ids=RandomNames(), liveness=lock
             )
             await closing.all_dead()
             lock.sweep({turn.process for _, turn in store.log.open_turns()})
+            closing.sweep()
             try:
                 yield Fabula(config, store, turns, narrator, probe, prompter)
             finally:

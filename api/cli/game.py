@@ -19,7 +19,14 @@ from api.use_cases.telling import Delta, Done, Failed, Happening, Telling
 from api.wiring import Fabula
 from domain.campaign.events import TurnKind
 from domain.campaign.settings import CampaignSettings
-from domain.errors import FabulaError, ModelUnreachable, TurnCancelled, TurnInProgress, TurnNotRunning
+from domain.errors import (
+    FabulaError,
+    ModelUnreachable,
+    SmallNarratorRestarting,
+    TurnCancelled,
+    TurnInProgress,
+    TurnNotRunning,
+)
 from domain.prompt.sections import HistoryNode
 from domain.prompt.wording import as_prompted
 from domain.text import without_lone_surrogates
@@ -222,6 +229,8 @@ class Game:
     def _advice(self, error: FabulaError) -> str:
         """What to do next, at this prompt."""
         match error:
+            case SmallNarratorRestarting():
+                return self._again()
             case ModelUnreachable():
                 return f"{self._again()} `fabula doctor` says what answers, `fabula settings` where stories are told."
             case TurnInProgress():

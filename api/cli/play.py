@@ -27,7 +27,7 @@ def play(config: Config, campaign: str | None, *, new: bool = False) -> None:
         if narrator is not None:
             with messages().status("Starting the small narrator…"):
                 narrator.wait_until_ready()
-        with _entered(runner, running(config)) as fabula:
+        with _entered(runner, running(config, with_small_narrator=narrator is not None)) as fabula:
             status = Game(fabula, runner, Screen()).play(campaign, new=new)
     if status != DONE:
         raise typer.Exit(status)

@@ -54,7 +54,7 @@ def serve(config: Config, *, guide: bool = False) -> None:
 async def _serve(config: Config, listener: socket.socket, narrator: SmallNarrator | None, *, guide: bool) -> None:
     told_to_stop = asyncio.Event()
     with _heeding_signals(told_to_stop):
-        async with running(config) as fabula:
+        async with running(config, with_small_narrator=narrator is not None) as fabula:
             if narrator is not None:
                 await _readiness(narrator, told_to_stop)
             if not told_to_stop.is_set():

@@ -23,6 +23,8 @@ from domain.errors import (
     InternalError,
     ModelReplyEmpty,
     ModelReplyIncomplete,
+    ModelUnreachable,
+    SmallNarratorRestarting,
     StoreFailure,
     TurnCancelled,
     TurnInterrupted,
@@ -72,7 +74,10 @@ class _Course:
 
 
 class Narrating:
-    """Tells turns. One instance a process."""
+    """Tells turns. One instance a process.
+
+    `kept_running` is the endpoint of a narrator that this process starts again whenever it ends, None without one.
+    """
 
     def __init__(
         self,
@@ -84,6 +89,7 @@ class Narrating:
         bodies: Bodies,
         settings: InstallationSettings,
         closing: Closing,
+        kept_running: str | None = None,
     ) -> None:
         self._log = log
         self._narrator = narrator
@@ -92,6 +98,7 @@ class Narrating:
         self._bodies = bodies
         self._settings = settings
         self._closing = closing
+        self._kept_running = kept_running
 
     async def tell(self, telling: Telling, turn: TurnFacts, opening: tuple[Recorded, ...]) -> None:
         """Tells the turn to its end, and closes it whatever happens. `opening` is what opened it."""
@@ -169,13 +176,21 @@ class Narrating:
         request = NarratorRequest(
             settings.endpoint, settings.mode, course.prepared.body, float(settings.model_timeout_seconds)
         )
+        try:
+            await self._hear(telling, course.reply, request)
+        except ModelUnreachable as error:
+            if request.endpoint == self._kept_running:
+                raise SmallNarratorRestarting(request.endpoint) from error
+            raise
+
+    async def _hear(self, telling: Telling, reply: _Reply, request: NarratorRequest) -> None:
         async with aclosing(self._narrator.stream(request)) as stream:  # type: ignore[type-var]  # an async generator
             async for piece in stream:
                 if isinstance(piece, Ended):
-                    course.reply.finish_reason, course.reply.usage = piece.finish_reason, piece.usage
+                    reply.finish_reason, reply.usage = piece.finish_reason, piece.usage
                     continue
-                course.reply.text.append(piece.text)
-                course.reply.reasoning.append(piece.reasoning)
+                reply.text.append(piece.text)
+                reply.reasoning.append(piece.reasoning)
                 if piece.text:
                     await telling.add(Delta(piece.text))
 

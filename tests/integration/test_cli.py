@@ -707,7 +707,7 @@ def test_where_no_server_answers_the_game_says_what_to_do(shell: Shell, monkeypa
     monkeypatch.setattr(sys, "stdin", io.StringIO("The bell\nA bell hangs here.\nI ring it\n"))
 
     assert shell.run("play", "--no-narrator", "--endpoint", f"http://127.0.0.1:{free_port()}/v1", "--model", "m") == 3
-    assert "Nothing answers at " in shell.err
+    assert "No answer came from " in shell.err
     assert "Your words are kept: an empty line tells them again" in shell.out
     assert "`fabula doctor` says what answers" in shell.out
 

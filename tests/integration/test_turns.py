@@ -29,6 +29,8 @@ from domain.campaign.commands import AcceptNarration, CampaignCommand, FailTurn,
 from domain.campaign.settings import CampaignSettings
 from domain.errors import (
     ModelTimeout,
+    ModelUnreachable,
+    SmallNarratorRestarting,
     StoreFull,
     StoreUnavailable,
     TurnCancelled,
@@ -106,7 +108,12 @@ class Mistaken:
 
 @asynccontextmanager
 async def turns_of(
-    log: SqlEventLog, model: ScriptedModelServer, liveness: Liveness, patience: float | None = None
+    log: SqlEventLog,
+    model: ScriptedModelServer,
+    liveness: Liveness,
+    patience: float | None = None,
+    *,
+    kept_running: bool = False,
 ) -> AsyncIterator[Turns]:
     """What one process takes turns with."""
     policy = EndpointPolicy()
@@ -125,6 +132,7 @@ async def turns_of(
                 log, policy, {"endpoint": model.endpoint, "model": "scripted-model"}, Defaults("", "")
             ),
             closing=closing,
+            kept_running=model.endpoint if kept_running else None,
         )
         turns = Turns(log=log, narrating=narrating, closing=closing, dead=dead, ids=RandomNames(), liveness=liveness)
         try:
@@ -218,6 +226,29 @@ def test_a_model_that_says_nothing_more_is_given_up_and_what_came_is_kept(
 
     run(play)
     assert model.wait_for_disconnect()
+
+
+# A model that is gone
+
+
+@pytest.mark.parametrize("kept_running", [True, False])
+def test_a_narrator_that_is_started_again_by_itself_is_worth_a_moment(
+    moody: MoodyLog, lock: ProcessLock, campaign: str, *, kept_running: bool
+) -> None:
+    with ScriptedModelServer() as gone:
+        pass
+
+    async def play() -> None:
+        async with turns_of(moody, gone, lock, kept_running=kept_running) as turns:
+            with pytest.raises(ModelUnreachable) as failed:
+                await (await turns.take(campaign, "do", "I step through")).answer()
+        assert failed.value.code == "model_unreachable"
+        assert isinstance(failed.value, SmallNarratorRestarting) == kept_running
+        assert ("the small narrator is starting again" in failed.value.message) == kept_running
+        assert ("retry in a few seconds" in failed.value.message) == kept_running
+        assert ("start the model server" in failed.value.message) != kept_running
+
+    run(play)
 
 
 # A process that stops
