@@ -6,7 +6,7 @@ from contextlib import suppress
 import structlog
 
 from api.use_cases.dead_turns import DeadTurns
-from api.use_cases.waiting import aside
+from api.use_cases.waiting import aside, through
 from domain.campaign.commands import FailTurn
 from domain.campaign.facts import TurnFacts
 from domain.errors import FabulaError, NotFound, StoreFailure
@@ -16,6 +16,9 @@ _log = structlog.get_logger(__name__)
 
 CLOSE_AGAIN_SECONDS = 1.0
 """How soon it is tried again to close a turn whose end the store would not take."""
+
+SWEEP_SECONDS = 2.0
+"""How often the turns of the dead are looked for, so that those who only read see them end."""
 
 
 class Closing:
@@ -27,6 +30,7 @@ class Closing:
         # Turns of this process whose end the store would not take; they are closed when it does again.
         self._unclosed: dict[str, FailTurn] = {}
         self._again: asyncio.Task[None] | None = None
+        self._sweeping: asyncio.Task[None] | None = None
         self._stopping = False
 
     async def if_dead(self, campaign: str, turn: TurnFacts) -> bool:
@@ -41,14 +45,32 @@ class Closing:
         return await aside(self._dead.close, campaign, turn)
 
     async def all_dead(self) -> int:
-        """Closes the open turns whose owners are dead; how many there were. For the start of a process."""
+        """Closes the open turns whose owners are dead; how many there were."""
         found = await aside(self._log.open_turns)
         closed = [await self.if_dead(campaign, turn) for campaign, turn in found]
         return sum(closed)
 
+    def sweep(self) -> None:
+        """Closes the turns of the dead again and again from now on, until `stop`."""
+        self._sweeping = asyncio.create_task(self._sweep(), name="closing dead turns")
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            # Not cancelled half-way: the thread that reads would go on, in a log that is being closed.
+            await through(self._sweep_once())
+
+    async def _sweep_once(self) -> None:
+        # The store refuses, the story was deleted meanwhile, no file can be opened: it is tried again in a moment.
+        with suppress(FabulaError, OSError):
+            await self.all_dead()
+
     async def stop(self) -> None:
-        """Tries once more to close what is left. What the store still refuses, the next process finds open."""
+        """Ends the sweeps, and tries once more to close what is left. What the store refuses, the next process finds."""
         self._stopping = True
+        if self._sweeping is not None:
+            self._sweeping.cancel()
+            await asyncio.wait([self._sweeping])
         if self._again is not None:
             self._again.cancel()
             await self._close_what_is_left()

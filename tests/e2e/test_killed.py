@@ -1,5 +1,6 @@
 """A server killed with SIGKILL at any moment of a turn: what was acknowledged is there, and no half of a turn."""
 
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from threading import Event
 
 import pytest
 
+from api.use_cases.closing import SWEEP_SECONDS
 from tests.e2e.conftest import Start
 from tests.e2e.player import Listening, Player
 from tests.e2e.server_process import ForkServer, Launch, ServerProcess, wait_until
@@ -203,3 +205,23 @@ def test_another_server_on_the_store_takes_over_and_keeps_its_own_turns(
         assert [one.name for one in of_the_living.heard] == ["accepted", "delta"]
         go_on.set()
         assert of_the_living.until("done").data["prose"] == "Somewhere else it rains."
+
+
+def test_those_who_only_read_see_a_dead_turn_end(start: Start, home: Path, narrator: ScriptedModelServer) -> None:
+    launch = Launch(home, narrator.endpoint)
+    dying, living = start(launch).until_ready(), start(launch).until_ready()
+    player = Player.of_a_new_story(dying)
+    reader = player.through(living)
+    narrator.script(Reply("The floor gives way below.", hang_until=Event(), hang_after=1))
+    with player.listen(WORDS) as listening:
+        listening.until("delta")
+        time.sleep(2 * SWEEP_SECONDS)
+        assert reader.position()["turn_in_progress"] == listening.turn  # slow is not dead
+        dying.kill()
+    wait_until(lambda: reader.position()["turn_in_progress"] is None, "the dead turn to be closed", 5)
+    assert reader.endings() == {listening.turn: ["interrupted"]}
+    time.sleep(SWEEP_SECONDS)
+    assert reader.endings() == {listening.turn: ["interrupted"]}
+    assert living.stop() == 0
+    assert "Traceback" not in living.stderr
+    assert_whole(home)
