@@ -18,6 +18,7 @@ from api.cli.commands import app as commands
 from api.config import Config
 from api.http.app import create_app
 from api.http.problems import STATUS_OF
+from api.http.shapes.campaigns import NewCampaign
 from domain.catalogue import EVENTS
 from domain.installation import Settings
 
@@ -29,6 +30,11 @@ def reference() -> str:
     """The reference, in Markdown."""
     parts = (
         ("### Settings", "`fabula settings set NAME VALUE`, or `PATCH /api/settings`.", _settings()),
+        (
+            "### Settings of a story",
+            "`fabula campaigns new` and `revise`, or `POST /api/campaigns` and `PATCH /api/campaigns/{campaign}`.",
+            _settings_of_a_story(),
+        ),
         ("### Environment", "", _environment()),
         ("### Commands", "`fabula COMMAND --help` says more.", _commands()),
         ("### Routes", "`/docs` shows each with its shapes and examples.", _routes()),
@@ -66,17 +72,24 @@ def _settings() -> str:
     return _table(("setting", "what it is", "default", "bounds"), _fields(Settings))
 
 
-def _fields(model: type[BaseModel]) -> Iterator[Sequence[str]]:
+def _settings_of_a_story() -> str:
+    return _table(("setting", "what it is", "default", "bounds"), _fields(NewCampaign))
+
+
+def _fields(model: type[BaseModel], within: str = "") -> Iterator[Sequence[str]]:
+    """A row for each field, and for each field of those that are models themselves."""
     schema = model.model_json_schema()["properties"]
     for name, field in model.model_fields.items():
-        yield f"`{name}`", field.description or "", _default(field), _bounds(schema[name])
+        yield f"`{within}{name}`", field.description or "", _default(field), _bounds(schema[name])
+        if isinstance(field.default, BaseModel):
+            yield from _fields(type(field.default), f"{within}{name}.")
 
 
 def _default(field: FieldInfo) -> str:
     value = field.default
     if value is None:
         return "not set"
-    if value in ("", ()):
+    if value in ("", ()) or isinstance(value, BaseModel):
         return "empty"
     return _literal(value)
 
@@ -90,14 +103,16 @@ def _bounds(schema: dict[str, Any]) -> str:
     """What a JSON schema allows, in words."""
     chosen = next((one for one in schema.get("anyOf", ()) if one.get("type") != "null"), schema)
     if "enum" in chosen:
-        return ", ".join(f"`{value}`" for value in chosen["enum"])
+        return ", ".join(f"`{value}`" if value else "empty" for value in chosen["enum"])
     low = chosen.get("minimum", chosen.get("exclusiveMinimum"))
     high = chosen.get("maximum")
     if low is not None and high is not None:
         return f"{'above ' if 'exclusiveMinimum' in chosen else ''}{low:,} to {high:,}"
     if "maxLength" in chosen:
         return f"at most {chosen['maxLength']:,} characters"
-    return f"at most {chosen['maxItems']} items" if "maxItems" in chosen else ""
+    if "maxItems" in chosen:
+        return f"at most {chosen['maxItems']} items"
+    return f"each {_bounds(chosen['items'])}" if "items" in chosen else ""
 
 
 def _environment() -> str:

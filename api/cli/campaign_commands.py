@@ -8,6 +8,8 @@ from api.cli.options import Campaign, Home, Json
 
 app = typer.Typer(help="List the stories; create, show, revise, delete one.", invoke_without_command=True)
 
+_NO_EFFECT = "no release uses it yet"  # as domain.campaign.settings says, whose import help need not wait for
+
 Title = Annotated[str | None, typer.Option("--title", help="What it is called.", show_default=False)]
 Canon = Annotated[
     list[str] | None, typer.Option("--canon", help="What is always true; may be given again.", show_default=False)
@@ -28,15 +30,20 @@ FrontMemory = Annotated[
     str | None, typer.Option("--front-memory", help="What stands right before the reply.", show_default=False)
 ]
 NarrationLength = Annotated[
-    str | None, typer.Option("--narration-length", help="brief, medium, long, or empty.", show_default=False)
+    str | None,
+    typer.Option("--narration-length", help=f"brief, medium, long, or empty; {_NO_EFFECT}.", show_default=False),
 ]
 MemoryEnabled = Annotated[
-    bool | None, typer.Option("--memory-enabled/--no-memory-enabled", help="Remember scenes.", show_default=False)
+    bool | None,
+    typer.Option("--memory-enabled/--no-memory-enabled", help=f"Remember scenes; {_NO_EFFECT}.", show_default=False),
 ]
 SummariesEnabled = Annotated[
-    bool | None, typer.Option("--summaries-enabled/--no-summaries-enabled", help="Sum it up.", show_default=False)
+    bool | None,
+    typer.Option("--summaries-enabled/--no-summaries-enabled", help=f"Sum it up; {_NO_EFFECT}.", show_default=False),
 ]
-Protagonist = Annotated[str | None, typer.Option("--protagonist", help="Whom it is about.", show_default=False)]
+Protagonist = Annotated[
+    str | None, typer.Option("--protagonist", help=f"Whom it is about; {_NO_EFFECT}.", show_default=False)
+]
 
 
 @app.callback()

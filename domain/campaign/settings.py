@@ -2,10 +2,13 @@
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 SECTION_CHARACTERS = 16_000
 """The most characters that one section of the player's own text may hold."""
+
+NO_EFFECT = "no release uses it yet"
+"""Said of a setting that is kept with the story, for a release to come, and changes nothing that is sent."""
 
 SectionText = Annotated[str, StringConstraints(max_length=SECTION_CHARACTERS)]
 Name = Annotated[str, StringConstraints(max_length=200)]
@@ -17,9 +20,9 @@ class Persona(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    name: Name = ""
-    pronouns: Name = ""
-    description: SectionText = ""
+    name: Annotated[Name, Field(description="Their name.")] = ""
+    pronouns: Annotated[Name, Field(description="Their pronouns, as in she/her.")] = ""
+    description: Annotated[SectionText, Field(description="What they are like.")] = ""
 
 
 class CampaignSettings(BaseModel):
@@ -27,17 +30,19 @@ class CampaignSettings(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    title: Name = "Untitled"
-    canon: tuple[SectionText, ...] = ()
-    persona: Persona = Persona()
-    instructions: SectionText = ""
-    plot_essentials: SectionText = ""
-    authors_note: SectionText = ""
-    front_memory: SectionText = ""
-    narration_length: NarrationLength = ""
-    memory_enabled: bool = False
-    summaries_enabled: bool = False
-    protagonist: Name = ""
+    title: Annotated[Name, Field(description="What the story is called.")] = "Untitled"
+    canon: Annotated[tuple[SectionText, ...], Field(description="What is always true in it, piece by piece.")] = ()
+    persona: Annotated[Persona, Field(description="Whom the player plays.")] = Persona()
+    instructions: Annotated[SectionText, Field(description="How it is to be told.")] = ""
+    plot_essentials: Annotated[SectionText, Field(description="What the narrator must keep in mind.")] = ""
+    authors_note: Annotated[SectionText, Field(description="A note close to the newest words.")] = ""
+    front_memory: Annotated[SectionText, Field(description="What stands right before the reply.")] = ""
+    narration_length: Annotated[NarrationLength, Field(description=f"How long a narration should be; {NO_EFFECT}.")] = (
+        ""
+    )
+    memory_enabled: Annotated[bool, Field(description=f"Whether scenes are remembered; {NO_EFFECT}.")] = False
+    summaries_enabled: Annotated[bool, Field(description=f"Whether what is old is summed up; {NO_EFFECT}.")] = False
+    protagonist: Annotated[Name, Field(description=f"Whom the story is about; {NO_EFFECT}.")] = ""
 
 
 class CampaignRevision(BaseModel):

@@ -43,7 +43,9 @@ class NewCampaign(CampaignSettings):
 
     model_config = request_with_examples(_NEW, {})
 
-    opening: Annotated[str, Field(max_length=OPENING_CHARACTERS)] = ""
+    opening: Annotated[
+        str, Field(max_length=OPENING_CHARACTERS, description="How it begins: node 1, given once, when it is created.")
+    ] = ""
 
     _canon_as_tuple = field_validator("canon", mode="before")(as_tuple)
 
