@@ -14,12 +14,16 @@ Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
 
 
 class DomainEvent(BaseModel):
-    """Something that happened. Frozen, past tense, and stored under its `topic` for ever."""
+    """Something that happened. Frozen, past tense, and stored under its `topic` for ever.
+
+    `actor` is who made it happen (`player`, `narrator` or `fabula`), and is stored with each event.
+    """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     topic: ClassVar[str]
     schema_version: ClassVar[int] = 1
+    actor: ClassVar[str] = "player"
 
 
 @dataclass(frozen=True)

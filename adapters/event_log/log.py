@@ -42,14 +42,6 @@ from domain.prompt.stored_body import Words
 
 _Result = TypeVar("_Result")
 
-ACTORS = {
-    "story.narration_accepted": "narrator",
-    "story.turn_failed": "fabula",
-    "prompt.sent": "fabula",
-    "accounting.reply_accounted": "fabula",
-}
-"""Who makes an event happen, by topic; the player where none is named."""
-
 _HEAD = Prepared(select(stream_head.c.version, stream_head.c.chain).where(stream_head.c.stream == bindparam("of")))
 _NEW_HEAD = inserting(stream_head)
 _MOVE_HEAD = Prepared(
@@ -238,7 +230,6 @@ class SqlEventLog:
         digest = chain.payload_hash(payload)
         event_id = self._ids.new("e")
         turn = getattr(happened, "turn", None)
-        actor = ACTORS.get(happened.topic, "player")
         link = chain.link(
             previous,
             stream=stream,
@@ -248,7 +239,7 @@ class SqlEventLog:
             event_id=event_id,
             at=at,
             turn=turn,
-            actor=actor,
+            actor=happened.actor,
             hash_of_payload=digest,
         )
         return StampedEvent(
@@ -260,7 +251,7 @@ class SqlEventLog:
             event_id=event_id,
             at=at,
             turn=turn,
-            actor=actor,
+            actor=happened.actor,
             payload_hash=digest,
             chain=link,
         )

@@ -101,6 +101,7 @@ class NarrationAccepted(DomainEvent, Placed):
     """
 
     topic: ClassVar = "story.narration_accepted"
+    actor: ClassVar = "narrator"
 
     turn: str
     parent: NodeId
@@ -114,9 +115,16 @@ class NarrationAccepted(DomainEvent, Placed):
 
 
 class TurnFailed(DomainEvent):
-    """A turn ended without a narration. What had come by then is kept for the audit and is never story."""
+    """A turn ended without a narration. What had come by then is kept for the audit and is never story.
+
+    `stage` is where it ended: `prompt` while the prompt was built, `sending` while it was recorded and before anything
+    was sent, `model` while the model was asked, `reply` while its reply was taken into the story, `interrupted` when
+    the process that told it stopped or died, `cancelled` when the player asked for it to stop. `error` is the code of
+    what went wrong, `message` its sentence.
+    """
 
     topic: ClassVar = "story.turn_failed"
+    actor: ClassVar = "fabula"
 
     turn: str
     stage: FailureStage
@@ -127,7 +135,11 @@ class TurnFailed(DomainEvent):
 
 
 class CancelRequested(DomainEvent):
-    """The player asked for a running turn to stop. Its owner, in whichever process, closes the connection and the turn."""
+    """The player asked for a running turn to stop. Its owner, in whichever process, closes the connection and the turn.
+
+    Written when it is asked for, once a turn, and only while the turn is open; asking again adds nothing. The end of the
+    turn comes after it: TurnFailed as `cancelled`, or another end that was quicker.
+    """
 
     topic: ClassVar = "story.cancel_requested"
 

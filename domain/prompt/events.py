@@ -99,6 +99,7 @@ class PromptSent(DomainEvent):
     """A request is about to go to the narrator. Written before its first byte, also when the turn then fails."""
 
     topic: ClassVar = "prompt.sent"
+    actor: ClassVar = "fabula"
 
     turn: str
     purpose: Purpose = "narration"
@@ -137,6 +138,7 @@ class ReplyAccounted(DomainEvent):
     """The server's count of one request was compared with ours. Written with the turn's outcome; it belongs to that take."""
 
     topic: ClassVar = "accounting.reply_accounted"
+    actor: ClassVar = "fabula"
 
     turn: str
     node: NodeId | None = None

@@ -22,7 +22,6 @@ from eventsourcing.persistence import (
 )
 from pydantic import ValidationError
 
-from adapters.event_log.log import ACTORS
 from adapters.event_log.recorder import StampedEvent
 from domain.campaign.commands import CampaignCommand
 from domain.campaign.decide import decide
@@ -241,7 +240,7 @@ class MemoryEventLog:
                 event_id=self._ids.new("e"),
                 at=at,
                 turn=getattr(happened, "turn", None),
-                actor=ACTORS.get(happened.topic, "player"),
+                actor=happened.actor,
                 payload_hash=hashlib.sha256(payload).digest(),
             )
             previous = chained(previous, event)
