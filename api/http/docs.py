@@ -1,10 +1,11 @@
 """`/docs` without the network: Swagger UI's files come out of an installed package."""
 
+from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
 
 from fastapi import APIRouter
-from fastapi.responses import FileResponse, HTMLResponse, Response
+from fastapi.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; "
@@ -35,6 +36,12 @@ _START = """SwaggerUIBundle({
 """
 
 router = APIRouter(include_in_schema=False)
+
+
+@router.get("/")
+async def front_door() -> RedirectResponse:
+    """To the page: whoever types the address alone wants to see something."""
+    return RedirectResponse("/docs", HTTPStatus.TEMPORARY_REDIRECT)
 
 
 @router.get("/docs")

@@ -13,9 +13,9 @@ from api.http.problems import problem_response
 from api.http.refusals import HostNotAllowed, OriginNotAllowed, RequestProblem, TokenRequired
 
 OPEN_PATHS = frozenset(
-    ("/openapi.json", "/docs", "/docs/start.js", "/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js")
+    ("/", "/openapi.json", "/docs", "/docs/start.js", "/docs/swagger-ui.css", "/docs/swagger-ui-bundle.js")
 )
-"""What can be read without the token: the description of the API and the page that shows it. They hold no story."""
+"""What can be read without the token: the description of the API, the page that shows it and the way there. They hold no story."""
 
 _SAFE_METHODS = frozenset(("GET", "HEAD", "OPTIONS"))
 _HOST = re.compile(r"(?P<name>\[[0-9a-fA-F:.]+\]|[^\[\]:/@?#\s]+)(?::[0-9]{1,5})?", re.ASCII)

@@ -1,5 +1,6 @@
 """How the API describes itself: what every route may answer with, names of operations, who may ask."""
 
+import re
 from typing import Any
 
 from fastapi import FastAPI
@@ -70,8 +71,13 @@ def operation_id(route: APIRoute) -> str:
     return route.name
 
 
+def _first_sentence(text: str) -> str:
+    """Without its full stop, as a title stands."""
+    return re.split(r"\.(?:\s|$)", " ".join(text.split()), maxsplit=1)[0]
+
+
 class DescribedAPI(FastAPI):
-    """FastAPI, whose description holds the problem, and the token where one is needed."""
+    """FastAPI, whose description holds the problem, a sentence for each operation, and the token where one is needed."""
 
     token_needed = False
 
@@ -89,6 +95,9 @@ class DescribedAPI(FastAPI):
         schemas[Problem.__name__] = Problem.model_json_schema()
         for name in SHAPES.keys() & schemas.keys():  # FastAPI drops what is null, in examples too
             schemas[name]["examples"] = SHAPES[name].model_json_schema()["examples"]
+        for operations in schema["paths"].values():
+            for operation in operations.values():
+                operation["summary"] = _first_sentence(operation["description"])
         if self.token_needed:
             components["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             schema["security"] = [{"token": []}]

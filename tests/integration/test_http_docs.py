@@ -18,6 +18,12 @@ def test_the_page_loads_from_this_server_only(client: httpx.Client) -> None:
     assert "<script>" not in page.text
 
 
+def test_the_bare_address_leads_to_the_page(client: httpx.Client) -> None:
+    answer = client.get("/")
+    assert (answer.status_code, answer.headers["location"]) == (307, "/docs")
+    assert "/" not in client.get("/openapi.json").json()["paths"]
+
+
 def test_the_script_that_starts_it_names_this_server_only(client: httpx.Client) -> None:
     script = client.get("/docs/start.js")
     assert script.headers["content-type"].startswith("text/javascript")

@@ -22,7 +22,6 @@ MIB = 1024 * 1024
 @pytest.mark.parametrize(
     "path",
     [
-        "/",
         "/nope",
         "/api",
         "/api/",
@@ -88,9 +87,9 @@ def test_an_unknown_campaign_whatever_it_is_called(client: httpx.Client, name: s
         ("GET", "/api/settings/test", ["POST"]),
         ("GET", "/api/projections/story/rebuild", ["POST"]),
         ("POST", "/docs", ["GET"]),
-        ("OPTIONS", "/api/health", ["GET"]),
-        ("TRACE", "/api/health", ["GET"]),
-        ("NONSENSE", "/api/health", ["GET"]),
+        ("OPTIONS", "/api/health", ["GET", "HEAD"]),
+        ("TRACE", "/api/health", ["GET", "HEAD"]),
+        ("NONSENSE", "/api/settings", ["GET", "PATCH"]),
     ],
 )
 def test_a_method_that_a_path_does_not_take(client: httpx.Client, method: str, path: str, allowed: list[str]) -> None:
@@ -102,7 +101,10 @@ def test_a_method_that_a_path_does_not_take(client: httpx.Client, method: str, p
 
 def test_a_head_request_has_no_body(client: httpx.Client) -> None:
     answer = client.head("/api/health")
-    assert (answer.status_code, answer.content) == (405, b"")
+    assert (answer.status_code, answer.content) == (200, b"")
+    assert answer.headers["content-type"] == "application/json"
+    assert int(answer.headers["content-length"]) > 0
+    assert client.head("/api/settings").status_code == 405
 
 
 @pytest.mark.parametrize(

@@ -61,6 +61,7 @@ def rebuild_projection(name: ProjectionName, fabula: ThisFabula) -> dict[str, An
     return projection_answer(fabula.views, name)
 
 
+@router.head("/health", include_in_schema=False)
 @router.get("/health", response_model=HealthShape, responses=problem_responses())
 def read_health(fabula: ThisFabula) -> dict[str, Any]:
     """Whether the store answers and the views have caught up."""
