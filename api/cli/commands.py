@@ -188,7 +188,13 @@ def diff(
 def verify(
     campaign: AnyCampaign = None,
     head: Annotated[
-        str | None, typer.Option("--head", metavar="HASH", help="The head that was noted.", show_default=False)
+        str | None,
+        typer.Option(
+            "--head",
+            metavar="HASH",
+            help="A head that was noted: a story's own, or the whole log's if nothing happened since.",
+            show_default=False,
+        ),
     ] = None,
     home: Home = None,
     as_json: Json = False,

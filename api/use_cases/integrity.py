@@ -5,6 +5,8 @@ from typing import Any
 from domain.event import Recorded
 from domain.log import EventLog, Verification
 
+_PAGE = 500
+
 
 def event_answer(recorded: Recorded) -> dict[str, Any]:
     """An event as it stands in the log."""
@@ -30,6 +32,20 @@ def events_answer(log: EventLog, campaign: str, after: int, limit: int) -> dict[
     events = log.read(after, limit, stream=campaign)
     following = events[-1].position if len(events) == limit else None
     return {"events": [event_answer(recorded) for recorded in events], "next": following}
+
+
+def was_head(log: EventLog, campaign: str, head: str) -> bool:
+    """Whether the campaign's chain ends in this hash, or once did: then nothing up to there was changed since.
+
+    True only of a log that verifies is a proof. Raises UnknownCampaign.
+    """
+    wanted, after = head.lower(), 0
+    log.campaign(campaign)
+    while page := log.read(after, _PAGE, stream=campaign):
+        if any(recorded.chain.hex() == wanted for recorded in page):
+            return True
+        after = page[-1].position
+    return False
 
 
 def verify_answer(verification: Verification) -> dict[str, Any]:

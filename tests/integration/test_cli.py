@@ -340,7 +340,30 @@ def test_a_whole_log_is_verified_and_its_head_compared(shell: Shell, played: str
 
     assert shell.run("verify", "--head", "0" * 64) == 1
     assert "not the one that was noted" in shell.err
+    assert "only an unchanged log can be compared so. Note a story's own head instead" in shell.err
     assert shell.json("verify", played)["events"] == whole["events"]
+
+
+@pytest.mark.parametrize("head", ["", "0" * 63, "0" * 65, "g" * 64, "0" * 64 + "\n"])
+def test_a_head_that_is_none_is_wrong_use(shell: Shell, played: str, head: str) -> None:
+    assert shell.run("verify", "--head", head) == 2
+    assert shell.run("verify", played, "--head", head) == 2
+    assert "64 hexadecimal characters" in shell.err
+
+
+def test_a_story_may_have_grown_since_its_head_was_noted(shell: Shell, played: str) -> None:
+    noted = shell.json("verify", played)["head"]
+    assert shell.run("verify", played, "--head", noted) == 0
+    assert shell.err == ""
+    assert shell.run("campaigns", "revise", played, "--title", "The window") == 0
+
+    assert shell.run("verify", played, "--head", noted.upper()) == 0
+    assert "has grown since" in shell.err
+    assert "what was there is unchanged" in shell.err
+    assert shell.run("verify", "--head", noted) == 1
+
+    assert shell.run("verify", played, "--head", "0" * 64) == 1
+    assert "no head that this story ever had" in shell.err
 
 
 def test_a_changed_event_is_named(shell: Shell, played: str) -> None:
