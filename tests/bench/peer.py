@@ -239,7 +239,7 @@ def main() -> None:
     found: dict[int, Sequence[Taken]] = {}
     for turns in arguments.turns:
         rounds = max(1, _TURNS_IN_ALL // turns)
-        found[turns] = _least([_round(arguments.peer, arguments.peer_python, turns) for _ in range(rounds)])
+        found[turns] = _least([_round(arguments.peer.resolve(), arguments.peer_python, turns) for _ in range(rounds)])
     print(table(found))
 
 
