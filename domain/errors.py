@@ -11,7 +11,7 @@
     ├── TurnStopped          TurnCancelled · TurnInterrupted
     ├── InternalError
     └── StoreFailure         StoreUnavailable · StoreReadOnly · StoreFull · StoreNewer · LogDamaged · ViewBehind ·
-                             StoreReplaced
+                             StoreReplaced · StoreDamaged
 
 Each error builds its sentence from its fields and says what to do next. `code` is the word by which programs know it;
 what that means for HTTP or for an exit status is decided where HTTP and exit statuses are known.
@@ -434,5 +434,19 @@ class StoreReplaced(StoreUnavailable):
             self,
             f"{where} was deleted or replaced while the program ran, so nothing was recorded. Stop the program, put the "
             "file back or start anew without it, then start the program again.",
+            where=where,
+        )
+
+
+class StoreDamaged(StoreFailure):
+    """The file is no database, or a broken one; where a single event is, it is LogDamaged."""
+
+    code = "store_unavailable"
+    title = "The store is damaged"
+
+    def __init__(self, where: str, why: str) -> None:
+        super().__init__(
+            f"{where} is damaged ({why}), so nothing was recorded. Stop the program and restore it from a backup; what "
+            "was recorded after that backup may be lost.",
             where=where,
         )

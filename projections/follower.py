@@ -12,7 +12,7 @@ from typing import Literal
 import structlog
 from sqlalchemy import Connection
 
-from domain.errors import StoreFailure, StoreFull, StoreReadOnly, StoreUnavailable, ViewBehind
+from domain.errors import StoreDamaged, StoreFailure, StoreFull, StoreReadOnly, StoreUnavailable, ViewBehind
 from projections import checkpoint
 from projections.failures import ViewBusy
 from projections.projection import Projection, stamp_of
@@ -173,7 +173,7 @@ class Follower:
             moved = self._fold_page()
         except ViewBusy:
             return False
-        except (StoreUnavailable, StoreReadOnly, StoreFull) as error:
+        except (StoreUnavailable, StoreDamaged, StoreReadOnly, StoreFull) as error:
             return self._failed(error)
         except Exception as error:  # noqa: BLE001  # whatever a fold raises stops this view, not the others
             return self._narrowed(error)

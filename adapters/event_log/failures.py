@@ -9,7 +9,7 @@ from tempfile import TemporaryFile
 
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from domain.errors import StoreFailure, StoreFull, StoreReadOnly, StoreUnavailable
+from domain.errors import StoreDamaged, StoreFailure, StoreFull, StoreReadOnly, StoreUnavailable
 
 _PRIMARY = 0xFF
 """SQLite's extended result codes hold the primary code in their low byte."""
@@ -38,7 +38,7 @@ def _meaning(error: BaseException | None, where: str) -> StoreFailure:
     if code == sqlite3.SQLITE_FULL:
         return StoreFull(where)
     if code in (sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB):
-        return StoreUnavailable(f"{where} is damaged ({error}); restore it from a backup")
+        return StoreDamaged(where, str(error))
     refusal = _refusal(where) if code in _UNEXPLAINED else None
     return refusal or StoreUnavailable(f"{error} at {where}")
 

@@ -157,7 +157,7 @@ def test_a_log_that_is_no_log_is_said_clearly(server: ServerProcess, start: Star
     refused = start(Launch(home, server.launch.endpoint))
     assert refused.wait() == 3, refused.stderr
     assert "Traceback" not in refused.stderr
-    assert "The store does not answer" in refused.stderr
+    assert ("does not answer" if log.is_dir() else "restore it from a backup") in refused.stderr
     assert str(log) in refused.stderr
 
 

@@ -20,7 +20,7 @@ from adapters.event_log import tables
 from adapters.event_log.log import SqlEventLog
 from adapters.event_log.tables import LOG_FORMAT
 from adapters.time_and_names import RandomNames, SystemClock
-from domain.errors import LogDamaged, StoreFull, StoreNewer, StoreReplaced, StoreUnavailable
+from domain.errors import LogDamaged, StoreDamaged, StoreFull, StoreNewer, StoreReplaced, StoreUnavailable
 from domain.event import Recorded
 from domain.installation import INSTALLATION_STREAM
 from tests.fakes.sample_story import CAMPAIGN, accept, retry, revise, start, take_turn
@@ -128,10 +128,11 @@ class TestOpening:
     @pytest.mark.parametrize("content", [b"Dear diary, " * 500, b"\x00" * 5000], ids=["text", "zeros"])
     def test_a_file_that_is_no_database_is_named_and_not_touched(self, store: Path, content: bytes) -> None:
         store.write_bytes(content)
-        with pytest.raises(StoreUnavailable) as refused:
+        with pytest.raises(StoreDamaged) as refused:
             SqlEventLog(store, SystemClock(), RandomNames())
         assert str(store) in refused.value.message
         assert "restore it from a backup" in refused.value.message
+        assert "is safe" not in refused.value.message
         assert store.read_bytes() == content
 
     @pytest.mark.parametrize("name", ["what?.db", "50%20.db", "a#b.db", "a b.db", "łódź.db", "a&mode=memory.db"])
