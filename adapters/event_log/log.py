@@ -1,44 +1,37 @@
-"""The event log on SQL: decide and append in one transaction, read by key and by range."""
+"""The event log on SQL: decide and append in one transaction."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any, TypeVar
 
-import orjson
 from eventsourcing.persistence import IntegrityError
 from pydantic import ValidationError
-from sqlalchemy import Connection, RowMapping, bindparam, delete, func, insert, select, update
+from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
-from adapters.event_log import chain, decision_tables, history, lines, places, slices, tables
+from adapters.event_log import chain, decision_tables, slices, tables
 from adapters.event_log.failures import explained
 from adapters.event_log.opened_file import OpenedFile
-from adapters.event_log.prepared import Prepared, Row, inserting
+from adapters.event_log.prepared import Prepared, inserting
+from adapters.event_log.reading import LogReading
 from adapters.event_log.recorder import SqlRecorder, StampedEvent
-from adapters.event_log.sqlite import reading_engine, writing_engine
-from adapters.event_log.tables import LOG_FORMAT, campaign, event, setting, stream_head
-from adapters.event_log.verification import verify
+from adapters.event_log.sqlite import writing_engine
+from adapters.event_log.tables import LOG_FORMAT, event, stream_head
 from domain.campaign.commands import CampaignCommand
 from domain.campaign.decide import decide
 from domain.campaign.events import CampaignDeleted
-from domain.campaign.facts import CampaignFacts, NodeFacts, SavePointFacts, TurnFacts
+from domain.campaign.facts import CampaignFacts
 from domain.catalogue import catalogue
 from domain.errors import (
     InvalidInput,
     LogDamaged,
     StoreNewer,
-    UnknownBranch,
     UnknownCampaign,
-    UnknownNode,
-    UnknownTurn,
 )
 from domain.event import DomainEvent, EventCatalogue, Recorded
 from domain.installation import INSTALLATION_STREAM, Settings, SettingsChanged
-from domain.log import BranchRow, Execution, Segment, StoredSettings, Tree, Verification
+from domain.log import Execution
 from domain.ports import Clock, IdSource
-from domain.prompt.floor import Floor
-from domain.prompt.sections import HistoryNode
-from domain.prompt.stored_body import Words
 
 _Result = TypeVar("_Result")
 
@@ -49,21 +42,9 @@ _MOVE_HEAD = Prepared(
     .where(stream_head.c.stream == bindparam("of"))
     .values(version=bindparam("to_version"), chain=bindparam("to_chain"))
 )
-_LAST_PROMPT = Prepared(
-    select(event)
-    .join(campaign, campaign.c.last_prompt == event.c.position)
-    .where(campaign.c.campaign == bindparam("of"))
-)
-_TIMES = Prepared(select(campaign.c.created_at, campaign.c.revised_at).where(campaign.c.campaign == bindparam("of")))
-_SETTINGS = Prepared(select(setting))
-_MAX = Prepared(select(func.max(event.c.position)))
-# By version, which the index has in order. The largest position would be looked for among all of the stream's.
-_END_OF_STREAM = Prepared(
-    select(event.c.position).where(event.c.stream == bindparam("of")).order_by(event.c.version.desc()).limit(1)
-)
 
 
-class SqlEventLog:
+class SqlEventLog(LogReading):
     """The log of one store. One thread writes at a time, each in its own name: to wait for another thread to do it
     would cost a third of an append. Reads have connections of their own.
 
@@ -72,12 +53,10 @@ class SqlEventLog:
     """
 
     def __init__(self, path: Path, clock: Clock, ids: IdSource, events: EventCatalogue | None = None) -> None:
-        self._where = str(path)
+        super().__init__(path, events or catalogue())
         self._clock = clock
         self._ids = ids
-        self._events = events or catalogue()
         self._writes = writing_engine(path)
-        self._reads = reading_engine(path)
         self._writing = Lock()
         self._closed = False
         self.recorder = SqlRecorder(self._writes, self._reads)
@@ -131,8 +110,6 @@ class SqlEventLog:
     def listen(self, listener: Event) -> None:
         """Sets this event whenever this process appended something."""
         self.recorder.listen(listener)
-
-    # Writing
 
     def execute(self, command: CampaignCommand) -> Execution:
         """See EventLog."""
@@ -256,211 +233,6 @@ class SqlEventLog:
             chain=link,
         )
 
-    # Reading
-
-    def settings(self) -> StoredSettings:
-        """See EventLog."""
-        return self._read(self._settings)
-
-    def _settings(self, connection: Connection) -> StoredSettings:
-        rows = _SETTINGS.rows(connection, {})
-        values = {row["name"]: orjson.loads(row["value"]) for row in rows if row["name"] in Settings.model_fields}
-        return StoredSettings(Settings.model_validate(values), {row["name"]: row["position"] for row in rows})
-
-    def campaign(self, campaign: str) -> CampaignFacts:  # see EventLog
-        return self._read(lambda connection: _known(slices.load_campaign(connection, campaign), campaign))
-
-    def campaign_times(self, campaign: str) -> tuple[str, str]:
-        """See EventLog."""
-
-        def times(connection: Connection) -> tuple[str, str]:
-            row = _TIMES.row(connection, {"of": campaign})
-            if row is None:
-                raise UnknownCampaign(campaign)
-            return row["created_at"], row["revised_at"]
-
-        return self._read(times)
-
-    def node(self, campaign: str, node: int) -> NodeFacts:
-        """See EventLog."""
-        return self._read(lambda connection: self._node(connection, campaign, node))
-
-    def _node(self, connection: Connection, of: str, node: int) -> NodeFacts:
-        found = slices.load_node(connection, of, node)
-        if found is None:
-            _known(slices.load_campaign(connection, of), of)
-            raise UnknownNode(of, node)
-        return found
-
-    def turn(self, campaign: str, turn: str) -> TurnFacts:
-        """See EventLog."""
-
-        def found(connection: Connection) -> TurnFacts:
-            known = slices.load_turn(connection, campaign, turn)
-            if known is None:
-                _known(slices.load_campaign(connection, campaign), campaign)
-                raise UnknownTurn(campaign, turn)
-            return known
-
-        return self._read(found)
-
-    def open_turns(self) -> Sequence[tuple[str, TurnFacts]]:
-        """See EventLog."""
-        return self._read(slices.load_open_turns)
-
-    def takes(self, campaign: str, node: int) -> Sequence[int]:
-        """See EventLog."""
-        return self._read(lambda c: lines.takes(c, campaign, self._node(c, campaign, node)))
-
-    def line(self, campaign: str, node: int, *, down_to: int = 1) -> Sequence[Segment]:
-        """See EventLog."""
-        return self._read(lambda c: lines.segments(c, campaign, self._node(c, campaign, node), down_to))
-
-    def end_of_line(self, campaign: str, node: int, *, limit: int, before: int | None = None) -> Sequence[HistoryNode]:
-        """See EventLog."""
-
-        def newest(connection: Connection) -> list[HistoryNode]:
-            end = self._node(connection, campaign, node)
-            newest_depth = end.depth if before is None else min(end.depth, before - 1)
-            line = lines.segments(connection, campaign, end, max(1, newest_depth - limit + 1))
-            return lines.newest(connection, campaign, line, limit, before)
-
-        return self._read(newest)
-
-    def tree(self, campaign: str) -> Tree:
-        """See EventLog."""
-
-        def whole(connection: Connection) -> Tree:
-            facts = _known(slices.load_campaign(connection, campaign), campaign)
-            return Tree(
-                nodes=places.all_nodes(connection, campaign),
-                branches=places.all_branches(connection, campaign),
-                save_points=places.all_save_points(connection, campaign),
-                head=facts.head,
-                tip=facts.tip,
-            )
-
-        return self._read(whole)
-
-    def branch(self, campaign: str, branch: int) -> BranchRow:
-        """See EventLog."""
-
-        def found(connection: Connection) -> BranchRow:
-            row = places.one_branch(connection, campaign, branch)
-            if row is None:
-                _known(slices.load_campaign(connection, campaign), campaign)
-                raise UnknownBranch(campaign, branch)
-            return row
-
-        return self._read(found)
-
-    def place_called(self, campaign: str, name: str) -> int | None:
-        """See EventLog."""
-
-        def found(connection: Connection) -> int | None:
-            _known(slices.load_campaign(connection, campaign), campaign)
-            return places.place_called(connection, campaign, name)
-
-        return self._read(found)
-
-    def save_points(self, campaign: str) -> Sequence[SavePointFacts]:
-        """See EventLog."""
-
-        def points(connection: Connection) -> list[SavePointFacts]:
-            _known(slices.load_campaign(connection, campaign), campaign)
-            return places.all_save_points(connection, campaign)
-
-        return self._read(points)
-
-    def head_at(self, campaign: str, position: int) -> int:
-        """See EventLog."""
-
-        def head(connection: Connection) -> int:
-            found = history.head_at(connection, campaign, position)
-            if found is None:
-                _known(slices.load_campaign(connection, campaign), campaign)
-                raise UnknownCampaign(campaign, at=position)
-            return found
-
-        return self._read(head)
-
-    def floor(self, campaign: str, node: int) -> Floor | None:
-        """See EventLog."""
-        return self._read(lambda connection: lines.floor_near(connection, campaign, node))
-
-    def last_prompt(self, campaign: str) -> Recorded | None:
-        """See EventLog."""
-
-        def newest(connection: Connection) -> Recorded | None:
-            row = _LAST_PROMPT.row(connection, {"of": campaign})
-            return None if row is None else self._recorded(row)
-
-        return self._read(newest)
-
-    def words_of(self, campaign: str, nodes: Sequence[int]) -> Sequence[Words]:
-        """See EventLog."""
-        return self._read(lambda connection: lines.words_of(connection, campaign, nodes))
-
-    def payloads(self, campaign: str, versions: Sequence[int]) -> bytes:
-        """See EventLog."""
-        return self._read(lambda connection: lines.payloads(connection, campaign, versions))
-
-    def turn_events(self, campaign: str, turn: str) -> Sequence[Recorded]:
-        """See EventLog."""
-
-        def of_turn(connection: Connection) -> list[Recorded]:
-            found = slices.load_turn_span(connection, campaign, turn)
-            if found is None:
-                _known(slices.load_campaign(connection, campaign), campaign)
-                raise UnknownTurn(campaign, turn)
-            return [self._recorded(row) for row in found]
-
-        return self._read(of_turn)
-
-    def read(
-        self, after: int, limit: int, *, stream: str | None = None, topics: Sequence[str] = ()
-    ) -> Sequence[Recorded]:
-        """See EventLog."""
-        # Within a stream the order is the same, and by version there is nothing to sort.
-        order = event.c.position if stream is None else event.c.version
-        query = select(event).where(event.c.position > after).order_by(order).limit(limit)
-        query = query.where(event.c.stream == stream) if stream is not None else query
-        query = query.where(event.c.topic.in_(topics)) if topics else query
-        return self._read(lambda connection: [self._recorded(row) for row in connection.execute(query).mappings()])
-
-    def max_position(self, stream: str | None = None) -> int:
-        """See EventLog."""
-        query = _MAX if stream is None else _END_OF_STREAM
-        return self._read(lambda connection: query.value(connection, {"of": stream}) or 0)
-
-    def verify(self, stream: str | None = None) -> Verification:
-        """See EventLog."""
-        return self._read(lambda connection: verify(connection, self._events, stream))
-
-    def _read(self, work: Callable[[Connection], _Result]) -> _Result:
-        self._file.must_stand()
-        with explained(self._where), self._reads.begin() as connection:
-            return work(connection)
-
-    def _recorded(self, row: Row | RowMapping) -> Recorded:
-        happened = self._events.decode(
-            row["topic"], row["schema_version"], row["payload"], stream=row["stream"], version=row["version"]
-        )
-        return Recorded(
-            position=row["position"],
-            stream=row["stream"],
-            version=row["version"],
-            topic=row["topic"],
-            schema_version=row["schema_version"],
-            event_id=row["event_id"],
-            at=row["at"],
-            turn=row["turn"],
-            actor=row["actor"],
-            event=happened,
-            payload_hash=row["payload_hash"],
-            chain=row["chain"],
-        )
-
 
 def timestamp(clock: Clock) -> str:
     """Now, in RFC 3339 and UTC, to the microsecond."""
@@ -482,12 +254,6 @@ def _as_recorded(stored: StampedEvent, position: int, happened: DomainEvent) -> 
         payload_hash=stored.payload_hash,
         chain=stored.chain,
     )
-
-
-def _known(facts: CampaignFacts | None, campaign: str) -> CampaignFacts:
-    if facts is None:
-        raise UnknownCampaign(campaign)
-    return facts
 
 
 def _differing(stands: Settings, changes: Mapping[str, Any]) -> dict[str, Any]:
