@@ -117,7 +117,7 @@ class Follower:
     def rebuild(self, progress: Progress) -> None:
         """Empties the view and folds the log again, as far as it goes now. Raises what keeps it from there."""
         self._target = target = self._log.max_position()
-        self._file.reset()
+        self._file.reset(asked_for=True)
         self._failure = None
         while (position := self._standing()) < target:
             progress(position, target)

@@ -76,10 +76,10 @@ class ViewFile:
         with self._mended(opened), opened.reads.begin() as connection:
             yield connection
 
-    def reset(self) -> None:
-        """Empties the view in one transaction: no rows, position 0."""
+    def reset(self, *, asked_for: bool = False) -> None:
+        """Empties the view in one transaction: no rows, position 0. What somebody asked for is no warning."""
         with self.writing() as connection:
-            self._empty(connection)
+            self._empty(connection, asked_for=asked_for)
 
     def close(self) -> None:
         """Closes every connection. The next use opens them again."""
@@ -162,14 +162,14 @@ class ViewFile:
         except OperationalError:  # no such table, or not as this code knows it
             return False
 
-    def _empty(self, connection: Connection) -> None:
+    def _empty(self, connection: Connection, *, asked_for: bool = False) -> None:
         found = MetaData()
         found.reflect(connection)
         found.drop_all(connection)
         checkpoint.metadata.create_all(connection)
         self._tables.create_all(connection)
         checkpoint.begin(connection, self._stamp)
-        tell = _logger.warning if found.tables else _logger.info
+        tell = _logger.warning if found.tables and not asked_for else _logger.info
         tell("view starts from zero", **self._named)
 
     @contextmanager

@@ -203,6 +203,16 @@ def test_a_view_that_is_not_there_is_named_with_those_that_are(views: Engine) ->
         assert unknown.value.fields["known"] == ["campaigns", "story", "prompts"]
 
 
+def test_a_rebuild_that_was_asked_for_warns_of_nothing(log: SqlEventLog, opening: OpenViews) -> None:
+    tell_many(log, 5)
+    views = opening()
+    digests(views)
+    with capture_logs() as logged:
+        views.rebuild("story")
+    emptied = [(entry["view"], entry["log_level"]) for entry in logged if entry["event"] == "view starts from zero"]
+    assert emptied == [("story", "info")]
+
+
 def test_a_rebuild_tells_how_far_it_is_and_ends_with_the_same_rows(log: SqlEventLog, opening: OpenViews) -> None:
     views = opening(page=10)
     tell_many(log, 10)
