@@ -8,11 +8,15 @@ import logging
 import os
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import typer
 
 from api.cli.terminal_text import harmless
 from domain.errors import FabulaError, InternalError, NotAcceptable, NotFound, NotNow
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 DONE = 0
 NOT_SO = 1
@@ -25,6 +29,10 @@ NOT_READ = 141
 
 class OutputClosed(Exception):
     """Whoever read standard output has gone away."""
+
+
+class OutputUnwritable(Exception):
+    """Standard output takes no more, though somebody may read it. Its text says why."""
 
 
 def status_of(error: FabulaError) -> int:
@@ -47,6 +55,10 @@ def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> None:
     except (OutputClosed, BrokenPipeError):
         _write_to_nobody()
         sys.exit(NOT_READ)
+    except OutputUnwritable as why:
+        _write_to_nobody()
+        typer.echo(f"The output could not be written: {why}. Make room for it, or give it another place.", err=True)
+        sys.exit(FAILED)
     except Exception as error:  # a person gets a sentence, whatever broke
         logging.getLogger("fabula").debug("internal error", exc_info=True)
         sys.exit(told(_mistake(error)))
@@ -71,6 +83,29 @@ def _prepare_streams() -> None:
             setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  # for as long as we run
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout is sys.__stdout__:
+        sys.stdout = _saying_what_fails(sys.stdout)
+
+
+class _Output(io.FileIO):
+    """Standard output, whose failures are told from those of any other file."""
+
+    def write(self, data: "ReadableBuffer", /) -> int:
+        try:
+            return super().write(data)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise OutputUnwritable(error.strerror) from error
+
+
+def _saying_what_fails(stdout: io.TextIOWrapper) -> io.TextIOWrapper:
+    """The same place, written through `_Output`."""
+    stdout.flush()
+    written = io.BufferedWriter(_Output(stdout.fileno(), "w", closefd=False))
+    return io.TextIOWrapper(
+        written, encoding=stdout.encoding, errors=stdout.errors, line_buffering=stdout.line_buffering
+    )
 
 
 def _write_to_nobody() -> None:

@@ -83,13 +83,19 @@ class Game:
         return newest or self._begun()
 
     def _begun(self) -> str:
-        title, replaced_in_title = without_lone_surrogates(self.screen.ask("What is the story called? "))
-        asked = self.screen.ask("How does it begin? (empty: an opening of ours) ")
+        title, replaced_in_title = without_lone_surrogates(self._answer("What is the story called? "))
+        asked = self._answer("How does it begin? (empty: an opening of ours) ")
         opening, replaced = without_lone_surrogates(asked or OPENING)
         settings = CampaignSettings(title=title[:200] or "Untitled")
         return create_campaign(
             self.fabula.log, RandomNames(), settings, opening, replaced_surrogates=replaced + replaced_in_title
         )
+
+    def _answer(self, question: str) -> str:
+        """What is typed, unless it was meant as a command: the opening is for ever, and `/quit` should not be one."""
+        while (line := self.screen.ask(question)).startswith("/"):
+            self.screen.note("There are no commands before the story begins; Ctrl-D leaves.")
+        return line
 
     def _recall(self) -> None:
         facts = self.fabula.log.campaign(self.campaign)

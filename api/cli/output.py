@@ -109,4 +109,4 @@ def _reader_may_be_gone() -> Iterator[None]:
 
 def _without_controls(text: str) -> str:
     """The same JSON: what orjson leaves unescaped and a terminal would obey, escaped."""
-    return re.sub("[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text)
+    return re.sub("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", lambda found: f"\\u{ord(found[0]):04x}", text)

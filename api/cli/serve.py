@@ -15,6 +15,7 @@ from adapters.small_narrator import SmallNarrator
 from api.cli.logging import configure
 from api.config import Config
 from api.http.app import create_app
+from api.use_cases.diagnosis import fabula_answers
 from api.wiring import VERSION, Fabula, open_store, running, small_narrator_defaults
 from domain.errors import FabulaError, NotAcceptable
 
@@ -28,11 +29,14 @@ class PortTaken(FabulaError):
     code = "store_unavailable"
     title = "The port is taken"
 
-    def __init__(self, host: str, port: int) -> None:
-        super().__init__(
-            f"Something else listens on {host}:{port}. Stop it, or choose another port with --port or FABULA_PORT.",
-            port=port,
+    def __init__(self, host: str, port: int, *, by_fabula: bool = False) -> None:
+        where = f"{_bracketed(host)}:{port}"
+        taken = (
+            f"Fabula serves there already: http://{where}. Use it, stop it,"
+            if by_fabula
+            else f"Something else listens on {where}. Stop it,"
         )
+        super().__init__(f"{taken} or choose another port with --port or FABULA_PORT.", port=port)
 
 
 class AddressRefused(NotAcceptable):
@@ -165,7 +169,8 @@ def _listener(config: Config) -> socket.socket:
     except OSError as error:
         listener.close()
         if error.errno == errno.EADDRINUSE:
-            raise PortTaken(config.host, config.port) from error
+            by_fabula = asyncio.run(fabula_answers(config))
+            raise PortTaken(config.host, config.port, by_fabula=by_fabula) from error
         raise AddressRefused(config.host, f"{error.strerror}.") from error
     return listener
 

@@ -8,7 +8,9 @@ _KEPT = "\t\n"
 _SYMBOL = {code: 0x2400 + code for code in range(0x20) if chr(code) not in _KEPT}
 _DELETE = {0x7F: 0x2421}
 _C1 = dict.fromkeys(range(0x80, 0xA0), 0xFFFD)
-_HARMLESS = _SYMBOL | _DELETE | _C1
+_BIDIRECTIONAL = dict.fromkeys((0x200E, 0x200F, *range(0x202A, 0x202F), *range(0x2066, 0x206A)), 0xFFFD)
+"""Marks, embeddings, overrides and isolates: they change the order in which other characters are seen."""
+_HARMLESS = _SYMBOL | _DELETE | _C1 | _BIDIRECTIONAL
 
 
 def harmless(text: str) -> str:

@@ -73,6 +73,12 @@ async def diagnose(config: Config, usual_servers: Mapping[str, str] = USUAL_SERV
     return [*findings, *stored, _model_file(needed=narrated_here), *(found for some in asked for found in some)]
 
 
+async def fabula_answers(config: Config) -> bool:
+    """Whether what listens where this Fabula would is a Fabula itself."""
+    async with policed_client(EndpointPolicy(), connect_seconds=ANSWER_SECONDS) as client:
+        return any(found.standing == "note" for found in await _port(client, config))
+
+
 def _python() -> Finding:
     return Finding("Python", "well", f"Fabula {VERSION} runs on Python {platform.python_version()}.")
 

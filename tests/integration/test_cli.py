@@ -629,6 +629,8 @@ def test_every_answer_is_the_servers_own_also_while_it_serves(
         assert shell.json("settings", "test") == tested
         assert shell.run("doctor") == 0
         assert f"serves at http://127.0.0.1:{port} already" in shell.out
+        assert shell.run("serve", "--no-narrator") == 3
+        assert shell.err.startswith(f"Fabula serves there already: http://127.0.0.1:{port}. Use it, stop it, or ")
     finally:
         os.environ.pop("FABULA_ENDPOINT", None)
         os.environ.pop("FABULA_MODEL", None)
@@ -647,6 +649,24 @@ def test_a_reader_who_goes_away_ends_it_quietly(shell: Shell, played: str) -> No
         said = reading.stderr.read()
         reading.wait(30)
     assert (reading.returncode, said) == (141, b"")
+
+
+@pytest.mark.parametrize("options", [(), ("--json",), ("--all",)])
+def test_output_that_cannot_be_written_is_no_mistake_of_ours(
+    shell: Shell, played: str, options: tuple[str, ...]
+) -> None:
+    with Path("/dev/full").open("wb") as full:
+        ended = subprocess.run(
+            [*FABULA, "story", played, *options, "--home", str(shell.home)],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            timeout=60,
+            check=False,
+        )
+    assert ended.returncode == 3
+    assert ended.stderr.startswith(b"The output could not be written: No space left on device.")
+    assert b"report" not in ended.stderr
+    assert b"Traceback" not in ended.stderr
 
 
 def test_events_are_followed_until_interrupted(shell: Shell, played: str) -> None:
@@ -716,6 +736,16 @@ def test_lines_from_a_pipe_are_a_game_with_a_transcript(shell: Shell, server: Sc
     assert "never read" not in transcript
     story = shell.json("story", shell.json("campaigns")["campaigns"][0]["id"])
     assert [node["text"] for node in story["nodes"]][-1] == "I wait"
+
+
+def test_the_first_questions_take_no_command_for_an_answer(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.StringIO("/help\nThe bell\n/quit\n/x\nA bell hangs here.\n/quit\n"))
+
+    assert shell.run("play", "--no-narrator") == 0
+    assert shell.out.count("no commands before the story begins") == 3
+    (row,) = shell.json("campaigns")["campaigns"]
+    assert row["title"] == "The bell"
+    assert [node["text"] for node in shell.json("story", row["id"])["nodes"]] == ["A bell hangs here."]
 
 
 def test_a_game_that_nobody_names_ends_without_a_story(shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -59,7 +59,16 @@ def test_printed_json_is_the_same_value_and_harmless(text: str) -> None:
         print_json_line({"text": text})
 
     assert [orjson.loads(one) for one in written] == [{"text": text}] * 2
-    assert not set("".join(written)) & {chr(code) for code in (*range(10), *range(11, 32), *range(127, 160))}
+    obeyed = (
+        *range(10),
+        *range(11, 32),
+        *range(127, 160),
+        0x200E,
+        0x200F,
+        *range(0x202A, 0x202F),
+        *range(0x2066, 0x206A),
+    )
+    assert not set("".join(written)) & {chr(code) for code in obeyed}
     assert written[1].count("\n") == 1
 
 
