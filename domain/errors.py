@@ -20,6 +20,8 @@ what that means for HTTP or for an exit status is decided where HTTP and exit st
 from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
+from domain.text import with_lists
+
 
 class FabulaError(Exception):
     """The root of the tree. `message` is for the person who reads it, `fields` for the program that does."""
@@ -197,8 +199,9 @@ class InvalidInput(NotAcceptable):
     title = "The input is not valid"
 
     def __init__(self, problems: Mapping[str, str]) -> None:
-        listed = "; ".join(f"{field}: {problem}" for field, problem in problems.items())
-        super().__init__(f"Nothing was changed. {listed}.", fields=dict(problems))
+        fields = {field: with_lists(problem) for field, problem in problems.items()}
+        listed = "; ".join(f"{field}: {problem}" for field, problem in fields.items())
+        super().__init__(f"Nothing was changed. {listed}.", fields=fields)
 
 
 class ContextOverflow(NotAcceptable):

@@ -12,6 +12,7 @@ from starlette.routing import Match
 
 from api.http.refusals import MethodNotAllowed, NotJson, RequestInvalid, UnknownPath, Unreadable
 from domain.errors import FabulaError
+from domain.text import with_lists
 
 _METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST", "PUT")
 
@@ -99,7 +100,7 @@ def _invalid(error: RequestValidationError) -> FabulaError:
     found = error.errors()
     if any(one["type"] == "json_invalid" for one in found):
         return NotJson()
-    return RequestInvalid({_place(one["loc"]): str(one["msg"]) for one in found})
+    return RequestInvalid({_place(one["loc"]): with_lists(str(one["msg"])) for one in found})
 
 
 def _place(loc: tuple[object, ...]) -> str:

@@ -2,7 +2,9 @@
 
 from typing import Annotated, Any
 
-from pydantic import BaseModel, Field, field_validator
+from pydantic import BaseModel, BeforeValidator, Field, field_validator
+from pydantic.json_schema import SkipJsonSchema
+from pydantic_core import PydanticCustomError
 
 from api.http.shapes.position import POSITION, PositionShape
 from api.http.shapes.schema import as_tuple, change_with_examples, request_with_examples, with_examples
@@ -50,10 +52,20 @@ class NewCampaign(CampaignSettings):
     _canon_as_tuple = field_validator("canon", mode="before")(as_tuple)
 
 
+def _refused(_: object) -> None:
+    raise PydanticCustomError(
+        "opening",
+        "the opening cannot be changed; it is node 1 of the story (mend its text with PATCH …/nodes/1)",
+    )
+
+
 class CampaignChange(CampaignSettings):
     """The settings to change; what is absent stays. `opening` is not among them, and null is not a value of any."""
 
     model_config = change_with_examples({"authors_note": "Slow down; let the silence work."}, {"title": "Far side"})
+
+    # Not described, since nothing is taken for it: it stands here to be refused with what can be done instead.
+    opening: SkipJsonSchema[Annotated[None, BeforeValidator(_refused)]] = None
 
     _canon_as_tuple = field_validator("canon", mode="before")(as_tuple)
 
