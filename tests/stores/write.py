@@ -70,13 +70,31 @@ def _play(client: httpx.Client) -> tuple[str, list[str]]:
     turns.append(client.post(f"{of}/turns", json={"kind": "continue"}, headers=key).raise_for_status().json()["turn"])
     client.patch(of, json={"authors_note": "Slow down."}).raise_for_status()
     turns.append(_posted(client, f"{of}/turns", {"kind": "continue"})["turn"])
+    turns += _moved_about(client, of)
     return campaign, turns
+
+
+def _moved_about(client: httpx.Client, of: str) -> list[str]:
+    """Back, aside and forth: a save point, another path, a revision, a correction, names."""
+    here = _posted(client, f"{of}/save-points", {"name": "before it parts"})
+    _posted(client, f"{of}/undo", None)
+    _posted(client, f"{of}/undo", None)
+    turn = _posted(client, f"{of}/turns", {"kind": "do", "text": "I turn back"})
+    branch = client.get(f"{of}/tree").raise_for_status().json()["branches"][-1]["branch"]
+    client.put(f"{of}/branches/{branch}", json={"name": "turned back"}).raise_for_status()
+    _posted(client, f"{of}/nodes/{turn['node']}/revise", {"text": "There is no way back."})
+    client.patch(f"{of}/nodes/{turn['player_node']}", json={"text": "I turn around"}).raise_for_status()
+    _posted(client, f"{of}/head", {"save_point": here["id"]})
+    _posted(client, f"{of}/undo", None)
+    return [turn["turn"]]
 
 
 def _paths(campaign: str, turns: list[str]) -> list[str]:
     of = f"/api/campaigns/{campaign}"
     asked = ["/api/campaigns", of, f"{of}/story?limit=100", f"{of}/position", f"{of}/verify", f"{of}/events?limit=500"]
     asked += [f"{of}/turns/{turn}/{what}" for turn in turns for what in ("prompt", "request", "reply")]
+    places = "left=turned%20back&right=before%20it%20parts"
+    asked += [f"{of}/tree", f"{of}/save-points", f"{of}/diff?{places}", f"{of}/story?at=5", f"{of}/story?position=30"]
     return [*asked, "/api/settings"]
 
 
