@@ -43,6 +43,9 @@ prompt = Table(
     Column("error", Text),
     Column("closed_at", Text),
     Column("accounting", Text),
+    # The place that the narration was asked from.
+    Column("branch", Integer),
+    Column("depth", Integer),
     Index("prompt_by_opening", "campaign", "opened"),
     Index("prompt_by_node", "campaign", "node"),
     Index("prompt_by_player_node", "campaign", "player_node"),
@@ -56,7 +59,8 @@ class PromptRow:
     `opened` is the log position of the turn's opening, `position` that of its `prompt.sent`, None when the turn ended
     before that. `base_turn` is the turn from whose body this one's is rebuilt. `node` is the narration, `player_node`
     what the player wrote in this turn. `ended` is `accepted`, or the stage at which the turn failed with `error`; None
-    while it runs. `accounting` is JSON of a `domain.prompt.events.Accounting`. Times are RFC 3339 in UTC.
+    while it runs. `accounting` is JSON of a `domain.prompt.events.Accounting`. `branch` and `depth` are the place that
+    the narration was asked from. Times are RFC 3339 in UTC.
     """
 
     campaign: str
@@ -73,6 +77,8 @@ class PromptRow:
     error: str | None = None
     closed_at: str | None = None
     accounting: str | None = None
+    branch: int | None = None
+    depth: int | None = None
 
 
 @dataclass(frozen=True)
@@ -172,8 +178,9 @@ def _changed_by(recorded: Recorded) -> dict[str, Any]:
     match recorded.event:
         case PlayerActed(node=node):
             return {"player_node": node}
-        case PromptSent(body=body):
-            return {"position": recorded.position, "body_sha256": body.sha256, "base_turn": body.base}
+        case PromptSent(body=body, branch=branch, depth=depth):
+            sent = {"position": recorded.position, "body_sha256": body.sha256, "base_turn": body.base}
+            return sent | {"branch": branch, "depth": depth}
         case NarrationAccepted(node=node):  # it may come late, after the turn was closed as interrupted
             return {"node": node, "ended": "accepted", "error": None, "closed_at": recorded.at}
         case TurnFailed(stage=stage, error=error):
@@ -202,7 +209,7 @@ def _store(connection: Connection, dropped: set[str], stale: set[_Turn], rows: l
 
 PROMPTS = Projection(
     name="prompts",
-    version=1,
+    version=2,
     tables=metadata,
     topics=tuple(
         event.topic

@@ -186,9 +186,12 @@ def page(
     return StoryPage(nodes, nodes[0].node if older else None)
 
 
-def since(connection: Connection, campaign: str, segments: Sequence[Segment], first: int) -> tuple[StoryNode, ...]:
-    """The nodes of the line from depth `first` on, oldest first."""
-    return _between(connection, campaign, segments, first, _newest(segments))
+def since(
+    connection: Connection, campaign: str, segments: Sequence[Segment], first: int, *, as_of: int | None = None
+) -> tuple[StoryNode, ...]:
+    """The nodes of the line from depth `first` on, oldest first; as they read at the log position `as_of`."""
+    nodes = _between(connection, campaign, segments, first, _newest(segments))
+    return nodes if as_of is None else _as_of(connection, campaign, nodes, as_of)
 
 
 def _newest(segments: Sequence[Segment]) -> int:

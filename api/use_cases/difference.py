@@ -1,11 +1,11 @@
 """The difference of two places of one story, as one answer: text, state, memory, prompts, accounts."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from api.use_cases.audit import prompt_answer
-from api.use_cases.places import place_named
+from api.use_cases.places import place_named, position_named
 from api.use_cases.prompting import Bodies
 from api.wiring import Store
 from domain.campaign.facts import NodeFacts
@@ -19,11 +19,15 @@ from projections.story import StoryNode
 
 @dataclass(frozen=True)
 class _Side:
-    """One of the two places: what it was called, its node, its line, and its nodes since the two parted."""
+    """One of the two places: what it was called, its node, its line, and its nodes since the two parted.
+
+    `as_of` is the log position that it was called by, if it was: its texts are those of then.
+    """
 
     reference: str
     end: NodeFacts
     line: Sequence[Segment]
+    as_of: int | None
     since: tuple[StoryNode, ...] = ()
 
 
@@ -53,13 +57,13 @@ def difference(store: Store, campaign: str, left: str, right: str) -> dict[str, 
 
 def _side(log: EventLog, campaign: str, reference: str) -> _Side:
     end = log.node(campaign, place_named(log, campaign, reference))
-    return _Side(reference, end, log.line(campaign, end.node))
+    return _Side(reference, end, log.line(campaign, end.node), position_named(reference))
 
 
 def _with_nodes(store: Store, campaign: str, side: _Side, parted: Parting) -> _Side:
     with store.views.reading("story") as connection:
-        since = story.since(connection, campaign, side.line, parted.depth + 1)
-    return _Side(side.reference, side.end, side.line, since)
+        since = story.since(connection, campaign, side.line, parted.depth + 1, as_of=side.as_of)
+    return replace(side, since=since)
 
 
 def _place(side: _Side) -> dict[str, Any]:

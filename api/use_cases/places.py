@@ -122,6 +122,12 @@ def place_named(log: EventLog, campaign: str, reference: str) -> int:
     return _called(log, campaign, wanted)
 
 
+def position_named(reference: str) -> int | None:
+    """The log position that a reference names, None when it names a place by other means."""
+    wanted = folded(reference)
+    return int(wanted[len(POSITION_PREFIX) :]) if wanted.startswith(POSITION_PREFIX) else None
+
+
 def _numbered(log: EventLog, campaign: str, digits: str) -> int:
     if len(digits.lstrip("0")) > _MOST_DIGITS:
         raise UnknownNode(log.campaign(campaign).campaign, f"{digits[:_MOST_DIGITS]}…")

@@ -683,3 +683,13 @@ def test_the_difference_is_shown_as_a_page_that_stands_alone(client: httpx.Clien
     assert "&lt;script&gt;" in answer.text
     for forbidden in ("<script", "<img", "onerror=alert(1)>\n", "<i>way", "http://", "https://", "src="):
         assert forbidden not in answer.text.replace("&lt;img src=x onerror=alert(1)&gt;", "")
+
+
+def test_a_place_named_by_a_position_is_compared_as_it_read_then(client: httpx.Client) -> None:
+    of = f"/api/campaigns/{client.post('/api/campaigns', json={'opening': 'Once.'}).json()['id']}"
+    acted = client.post(f"{of}/turns", json={"kind": "do", "text": "wiat"}).json()
+    then = client.get(f"{of}/events?limit=1000").json()["events"][-1]["position"]
+    client.patch(f"{of}/nodes/{acted['player_node']}", json={"text": "wait"}).raise_for_status()
+    difference = client.get(f"{of}/diff", params={"left": f"position:{then}", "right": "1"}).json()
+    assert difference["text"]["left"][0]["text"] == "wiat"
+    assert client.get(f"{of}/diff", params={"left": "head", "right": "1"}).json()["text"]["left"][0]["text"] == "wait"
