@@ -69,7 +69,7 @@ class UnknownTurn(NotFound):
     code = "unknown_turn"
     title = "There is no such turn"
 
-    def __init__(self, campaign: str, turn: str, detail: str = "") -> None:
+    def __init__(self, campaign: str, turn: str | None, detail: str = "") -> None:
         super().__init__(
             detail or f"Campaign {campaign} has no turn {turn!r}. Each answer to a turn names it.",
             campaign=campaign,

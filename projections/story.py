@@ -153,6 +153,12 @@ _RETEXT = (
     .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("numbered"))
     .values(text=bindparam("to_text"))
 )
+_ALL_CORRECTED_SINCE = (
+    select(correction.c.node)
+    .where(correction.c.campaign == bindparam("of"), correction.c.position > bindparam("position"))
+    .distinct()
+    .order_by(correction.c.node)
+)
 _CORRECTED_SINCE = (
     select(correction.c.node, correction.c.replaced)
     .where(
@@ -181,7 +187,7 @@ def page(
     last = newest if before_depth is None else min(newest, before_depth - 1)
     nodes = _between(connection, campaign, segments, last - limit + 1, last)
     if as_of is not None:
-        nodes = _as_of(connection, campaign, nodes, as_of)
+        nodes = as_read_at(connection, campaign, nodes, as_of)
     older = bool(nodes) and nodes[0].depth > 1
     return StoryPage(nodes, nodes[0].node if older else None)
 
@@ -191,14 +197,29 @@ def since(
 ) -> tuple[StoryNode, ...]:
     """The nodes of the line from depth `first` on, oldest first; as they read at the log position `as_of`."""
     nodes = _between(connection, campaign, segments, first, _newest(segments))
-    return nodes if as_of is None else _as_of(connection, campaign, nodes, as_of)
+    return nodes if as_of is None else as_read_at(connection, campaign, nodes, as_of)
+
+
+def corrected_since(
+    connection: Connection, campaign: str, segments: Sequence[Segment], last: int, position: int
+) -> tuple[StoryNode, ...]:
+    """The nodes of the line, down to depth `last`, whose texts were corrected after a log position, as they read now."""
+    since = {"of": campaign, "position": position}
+    found = [one(connection, campaign, at) for at in connection.execute(_ALL_CORRECTED_SINCE, since).scalars()]
+    return tuple(node for node in found if node is not None and node.depth <= last and _is_on(segments, node))
+
+
+def _is_on(segments: Sequence[Segment], node: StoryNode) -> bool:
+    return any(part.branch == node.branch and part.first <= node.depth <= part.last for part in segments)
 
 
 def _newest(segments: Sequence[Segment]) -> int:
     return max((segment.last for segment in segments), default=0)
 
 
-def _as_of(connection: Connection, campaign: str, nodes: tuple[StoryNode, ...], position: int) -> tuple[StoryNode, ...]:
+def as_read_at(
+    connection: Connection, campaign: str, nodes: tuple[StoryNode, ...], position: int
+) -> tuple[StoryNode, ...]:
     """The nodes without what came after a position: later takes, and the corrections of their texts."""
     later = {"of": campaign, "nodes": [node.node for node in nodes], "position": position}
     # In falling order of position: the first correction after the position is the last to be noted.

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from api.cli.output import console, print_json, remark, table
+from api.cli.output import console, print_json, remark, table, write_file
 from api.cli.stores import existing_store
 from api.cli.terminal_text import harmless
 from api.config import Config
@@ -39,7 +39,7 @@ def show_difference(
     if as_json:
         print_json(answer)
     elif page is not None:
-        page.write_text(difference_page(answer, settings.title if settings else named), encoding="utf-8")
+        write_file(page, difference_page(answer, settings.title if settings else named))
         remark(f"The difference is shown in {page}.")
     else:
         print_difference(answer, console())
@@ -74,6 +74,9 @@ def _parts(answer: dict[str, Any]) -> Iterator[Text | Table]:
     for take in answer["text"]["takes"]:
         yield Text(f"\nWhere they part: node {take['left']} and node {take['right']}", "bold")
         yield _words(take["words"])
+    for node in answer["text"]["corrected"]:
+        yield Text(f"\nCorrected in between: node {node['node']}", "bold")
+        yield _words(node["words"])
     if answer["text"]["left"] or answer["text"]["right"]:
         yield Text("\nThe story since they parted", "bold")
         yield _story(answer["text"])

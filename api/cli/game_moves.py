@@ -94,9 +94,11 @@ def correct(game: Played, text: str) -> None:
 
 def name_branch(game: Played, text: str) -> None:
     """A name for the branch that the story is on."""
+    if not text:
+        return game.screen.note("Add the name, as in: /branch the harbour")
     head = game.fabula.log.node(game.campaign, game.fabula.log.campaign(game.campaign).head)
     named = places.name_branch(game.fabula.log, game.campaign, head.branch, without_lone_surrogates(text)[0])
-    game.screen.note(f"Branch {named['branch']} is called {named['name']}." if named["name"] else "It has no name now.")
+    return game.screen.note(f"Branch {named['branch']} is called {named['name']}.")
 
 
 def tree(game: Played, _: str) -> None:

@@ -5,6 +5,7 @@ import re
 import sys
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import orjson
@@ -12,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from api.cli.exits import OutputClosed
+from api.cli.exits import OutputClosed, OutputUnwritable
 from api.cli.terminal_text import harmless
 
 UNBOUNDED = 10_000
@@ -110,3 +111,11 @@ def _reader_may_be_gone() -> Iterator[None]:
 def _without_controls(text: str) -> str:
     """The same JSON: what orjson leaves unescaped and a terminal would obey, escaped."""
     return re.sub("[\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]", lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def write_file(path: Path, text: str) -> None:
+    """Writes a file for the person who asked for it. Raises OutputUnwritable."""
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise OutputUnwritable(f"{path}: {error.strerror}") from error

@@ -9,7 +9,7 @@ from textwrap import fill
 from rich.console import Console
 from rich.text import Text
 
-from api.cli.output import console, print_json, remark
+from api.cli.output import console, print_json, remark, write_file
 from api.cli.stores import existing_store
 from api.cli.terminal_text import harmless
 from api.config import Config
@@ -56,7 +56,7 @@ def show_tree(config: Config, campaign: str, *, svg: Path | None, as_json: bool)
     if answer is not None:
         print_json(answer)
     elif svg is not None:
-        svg.write_text(tree_svg(drawn, settings.title if settings else campaign), encoding="utf-8")
+        write_file(svg, tree_svg(drawn, settings.title if settings else campaign))
         remark(f"The tree is drawn in {svg}.")
     else:
         print_tree(drawn, console())

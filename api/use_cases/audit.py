@@ -26,13 +26,12 @@ class SentRequest:
 
 
 def turn_of_node(log: EventLog, campaign: str, node: int) -> str:
-    """The turn that made a node. Raises UnknownNode, and UnknownTurn for the opening, which no turn made."""
-    turn = log.node(campaign, node).turn
-    if turn is None:
-        raise UnknownTurn(
-            campaign, "", f"Node {node} of {campaign} is the opening: no turn made it, and nothing was sent."
-        )
-    return turn
+    """The turn that made a node. Raises UnknownNode, and UnknownTurn for what no turn made: an opening, a revision."""
+    made = log.node(campaign, node)
+    if made.turn is None:
+        how = "is the opening" if made.parent is None else "was written anew by the player"
+        raise UnknownTurn(campaign, None, f"Node {node} of {campaign} {how}: no turn made it, and nothing was sent.")
+    return made.turn
 
 
 def request_of(log: EventLog, bodies: Bodies, campaign: str, turn: str) -> SentRequest:

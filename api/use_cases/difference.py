@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from sqlalchemy import Connection
+
 from api.use_cases.audit import prompt_answer
 from api.use_cases.places import place_named, position_named
 from api.use_cases.prompting import Bodies
@@ -47,6 +49,7 @@ def difference(store: Store, campaign: str, left: str, right: str) -> dict[str, 
             "left": [_text(node) for node in ours.since],
             "right": [_text(node) for node in theirs.since],
             "takes": _takes(ours, theirs),
+            "corrected": _corrected(store, campaign, ours, theirs, parted),
         },
         "state": {"changes": []},
         "memory": {"left": [], "right": [], "summaries": {"left": None, "right": None}},
@@ -77,9 +80,35 @@ def _place(side: _Side) -> dict[str, Any]:
 
 
 def _common(store: Store, campaign: str, side: _Side, parted: Parting) -> dict[str, Any]:
-    """The last node that both lines share."""
+    """The last node that both lines share, as it reads on this side."""
     (shared,) = store.log.end_of_line(campaign, side.end.node, limit=1, before=parted.depth + 1)
-    return {"node": shared.node, "moment": shared.depth, "branch": parted.branch, "text": shared.text}
+    with store.views.reading("story") as connection:
+        node = story.one(connection, campaign, shared.node)
+        (read,) = _as_read(connection, campaign, side, () if node is None else (node,))
+    return {"node": read.node, "moment": read.depth, "branch": parted.branch, "text": read.text}
+
+
+def _as_read(connection: Connection, campaign: str, side: _Side, nodes: tuple[StoryNode, ...]) -> tuple[StoryNode, ...]:
+    return nodes if side.as_of is None else story.as_read_at(connection, campaign, nodes, side.as_of)
+
+
+def _corrected(store: Store, campaign: str, ours: _Side, theirs: _Side, parted: Parting) -> list[dict[str, Any]]:
+    """The nodes that both lines share and that read otherwise on one of them, since a side is named by a position."""
+    positions = [side.as_of for side in (ours, theirs) if side.as_of is not None]
+    if not positions:
+        return []
+    with store.views.reading("story") as connection:
+        nodes = story.corrected_since(connection, campaign, ours.line, parted.depth, min(positions))
+        sides = [_as_read(connection, campaign, side, nodes) for side in (ours, theirs)]
+    return [
+        {
+            "node": left.node,
+            "moment": left.depth,
+            "words": [asdict(stretch) for stretch in word_difference(left.text, right.text)],
+        }
+        for left, right in zip(*sides, strict=True)
+        if left.text != right.text
+    ]
 
 
 def _text(node: StoryNode) -> dict[str, Any]:
@@ -154,7 +183,7 @@ def _section(left: dict[str, Any] | None, right: dict[str, Any] | None) -> dict[
 
 def _accounts(store: Store, campaign: str, side: _Side) -> dict[str, Any]:
     """What the turns of one side, since the two parted, took."""
-    narrations = [node.node for node in side.since if node.kind == "narration"]
+    narrations = [node.node for node in side.since if node.kind == "narration" and node.turn is not None]
     with store.views.reading("prompts") as connection:
         accounts = prompts.accounts_of(connection, campaign, narrations)
     return {

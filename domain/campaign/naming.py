@@ -1,6 +1,6 @@
 """Names for places: save points and branches. One name names one thing of a story."""
 
-from unicodedata import category
+from unicodedata import category, normalize
 
 from domain.campaign.checks import known_node, started
 from domain.campaign.commands import NameBranch, RemoveSavePoint, SetSavePoint
@@ -17,8 +17,10 @@ POSITION_PREFIX = "position:"
 PLACES = ("head", "tip")
 """What places are called that every story has, hence no other name."""
 
-_NO_PART_OF_A_LINE = ("Cc", "Cs", "Zl", "Zp")
-"""The categories of Unicode that break a line or command a terminal; with the two below, what no XML may hold."""
+_NO_PART_OF_A_LINE = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""The categories of Unicode that break a line, command a terminal or cannot be seen; with the two below, what no XML may hold."""
+_JOINERS = "\u200c\u200d"
+"""Not seen by themselves, and yet part of words and of emoji."""
 _NO_CHARACTERS = ("\ufffe", "\uffff")
 
 
@@ -56,23 +58,27 @@ def name_branch(facts: CampaignFacts, command: NameBranch) -> Events:
 
 
 def folded(name: str) -> str:
-    """What two names have in common that only differ in case or in white space around them."""
-    return name.strip().casefold()
+    """What two names have in common that look the same: but for case, white space around them, and ways of encoding."""
+    return normalize("NFKC", name).strip().casefold()
 
 
 def _good_name(name: str) -> str:
     name = name.strip()
     if len(name) > NAME_CHARACTERS:
         raise InvalidInput({"name": f"a name has {NAME_CHARACTERS} characters at most, and this one {len(name):,}"})
-    if any(category(sign) in _NO_PART_OF_A_LINE or sign in _NO_CHARACTERS for sign in name):
+    if any(_is_no_part(sign) for sign in name) or (name and not name.strip(_JOINERS)):
         raise InvalidInput(
-            {"name": "a name is one line of plain text, without tabs, line breaks or control characters"}
+            {"name": "a name is one line of plain text that can be seen, without tabs, breaks or control characters"}
         )
     if name.isdecimal() or folded(name) in PLACES or folded(name).startswith(POSITION_PREFIX):
         raise InvalidInput(
             {"name": "a number, `head`, `tip`, or what begins with `position:`, already means another place"}
         )
     return name
+
+
+def _is_no_part(sign: str) -> bool:
+    return sign in _NO_CHARACTERS or (category(sign) in _NO_PART_OF_A_LINE and sign not in _JOINERS)
 
 
 def _free(facts: CampaignFacts, name: str, but_for: int | None = None) -> None:

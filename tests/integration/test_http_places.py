@@ -611,7 +611,7 @@ def test_places_are_named_in_every_way(client: httpx.Client, parted: str) -> Non
 
 def test_a_place_differs_from_itself_in_nothing(client: httpx.Client, parted: str) -> None:
     found = difference(client, parted, "head", "8")
-    assert found["text"] == {"left": [], "right": [], "takes": []}
+    assert found["text"] == {"left": [], "right": [], "takes": [], "corrected": []}
     assert found["prompts"]["sections"] == []
     assert found["accounts"]["left"] == found["accounts"]["right"]
     assert found["common"]["node"] == 8
@@ -693,3 +693,39 @@ def test_a_place_named_by_a_position_is_compared_as_it_read_then(client: httpx.C
     difference = client.get(f"{of}/diff", params={"left": f"position:{then}", "right": "1"}).json()
     assert difference["text"]["left"][0]["text"] == "wiat"
     assert client.get(f"{of}/diff", params={"left": "head", "right": "1"}).json()["text"]["left"][0]["text"] == "wait"
+
+
+def test_what_was_corrected_before_two_places_parted_shows_when_one_is_a_position(client: httpx.Client) -> None:
+    of = f"/api/campaigns/{client.post('/api/campaigns', json={'opening': 'Onec.'}).json()['id']}"
+    client.post(f"{of}/turns", json={"kind": "do", "text": "wait"}).raise_for_status()
+    then = client.get(f"{of}/events?limit=1000").json()["events"][-1]["position"]
+    client.patch(f"{of}/nodes/1", json={"text": "Once."}).raise_for_status()
+    text = client.get(f"{of}/diff", params={"left": f"position:{then}", "right": "head"}).json()["text"]
+    assert [(node["node"], node["words"][0]["left"], node["words"][1]["right"]) for node in text["corrected"]] == [
+        (1, "Onec.", "Once.")
+    ]
+    same = client.get(f"{of}/diff", params={"left": f"position:{then}", "right": f"position:{then}"}).json()
+    assert same["text"]["corrected"] == []
+    opening = client.get(f"{of}/diff", params={"left": "1", "right": f"position:{then}"}).json()
+    assert opening["common"]["text"] == "Once."
+    assert opening["text"]["corrected"][0]["node"] == 1
+
+
+def test_the_record_of_a_revised_node_says_that_nothing_was_sent(client: httpx.Client) -> None:
+    of = f"/api/campaigns/{client.post('/api/campaigns', json={'opening': 'Once.'}).json()['id']}"
+    told = client.post(f"{of}/turns", json={"kind": "do", "text": "wait"}).json()
+    revised = client.post(f"{of}/nodes/{told['node']}/revise", json={"text": "Otherwise."}).json()
+    refusal = client.get(f"{of}/nodes/{revised['node']}/prompt").json()
+    assert refusal["code"] == "unknown_turn"
+    assert "was written anew by the player" in refusal["detail"]
+    assert "turn" not in refusal
+    accounts = client.get(f"{of}/diff", params={"left": str(revised["node"]), "right": "1"}).json()["accounts"]
+    assert accounts["left"]["turns"] == 0
+
+
+@pytest.mark.parametrize("names", [("Caf\u00e9", "Cafe\u0301"), ("Harbour", "\uff28arbour")])
+def test_names_that_look_the_same_are_one_name(client: httpx.Client, names: tuple[str, str]) -> None:
+    of = f"/api/campaigns/{client.post('/api/campaigns', json={}).json()['id']}"
+    assert client.post(f"{of}/save-points", json={"name": names[0]}).status_code == 201
+    assert client.post(f"{of}/save-points", json={"name": names[1]}).json()["code"] == "name_taken"
+    assert client.post(f"{of}/save-points", json={"name": "\u200b"}).json()["code"] == "invalid"

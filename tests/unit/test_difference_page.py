@@ -36,6 +36,7 @@ def difference(left: list[dict[str, Any]], right: list[dict[str, Any]], *, ends:
             "left": left,
             "right": right,
             "takes": [{"parent": 2, "left": 3, "right": 4, "words": WORDS}] if left and right else [],
+            "corrected": [],
         },
         "state": {"changes": []},
         "memory": {"left": [], "right": [], "summaries": {"left": None, "right": None}},

@@ -33,7 +33,7 @@ from tests.fakes.sample_story import (
 from tests.fakes.time_and_names import NumberedNames, TickingClock
 
 HOSTILE = "</text><script>alert('x')</script>&amp;\"]]>-->"
-ODD = "\u202eabc [bold red]x[/] :smile: é\U0001f5fc"
+ODD = "abc [bold red]x[/] :smile: é\U0001f5fc"
 WIDTHS = (40, 80, 200)
 
 
@@ -238,7 +238,12 @@ def a_difference(text: str) -> dict[str, Any]:
         "left": place,
         "right": place,
         "common": {"node": 2, "moment": 2, "branch": 1, "text": text},
-        "text": {"left": [node], "right": [node], "takes": [{"parent": 2, "left": 3, "right": 4, "words": words}]},
+        "text": {
+            "left": [node],
+            "right": [node],
+            "takes": [{"parent": 2, "left": 3, "right": 4, "words": words}],
+            "corrected": [],
+        },
         "state": {"changes": []},
         "memory": {"left": [], "right": [], "summaries": {"left": None, "right": None}},
         "prompts": {"left": "t_1", "right": "t_2", "sections": [section, {**section, "words": None}]},

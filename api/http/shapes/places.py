@@ -56,7 +56,8 @@ _COMMON: dict[str, Any] = {"node": 11, "moment": 11, "branch": 1, "text": "I pus
 _LEFT: dict[str, Any] = {"node": 12, "moment": 12, "kind": "narration", "text": "The door gives."}
 _RIGHT: dict[str, Any] = {"node": 15, "moment": 12, "kind": "narration", "text": "The door holds."}
 _TAKES: dict[str, Any] = {"parent": 11, "left": 12, "right": 15, "words": _WORDS}
-_TEXT: dict[str, Any] = {"left": [_LEFT], "right": [_RIGHT], "takes": [_TAKES]}
+_CORRECTED: dict[str, Any] = {"node": 3, "moment": 3, "words": _TAKES["words"]}
+_TEXT: dict[str, Any] = {"left": [_LEFT], "right": [_RIGHT], "takes": [_TAKES], "corrected": [_CORRECTED]}
 _STATE: dict[str, Any] = {"changes": []}
 _MEMORY: dict[str, Any] = {"left": [], "right": [], "summaries": {"left": None, "right": None}}
 _SECTION: dict[str, Any] = {
@@ -287,14 +288,25 @@ class DifferingTakes(BaseModel):
     words: list[WordStretch]
 
 
+class DifferingText(BaseModel):
+    """A node of both lines that reads otherwise on one, which is named by a position of the log."""
+
+    model_config = with_examples(_CORRECTED)
+
+    node: int
+    moment: int
+    words: list[WordStretch]
+
+
 class TextDifference(BaseModel):
-    """The nodes of each side since they parted, and where they parted, word by word."""
+    """The nodes of each side since they parted, where they parted, and what was corrected before, word by word."""
 
     model_config = with_examples(_TEXT)
 
     left: list[DifferingNode]
     right: list[DifferingNode]
     takes: list[DifferingTakes]
+    corrected: list[DifferingText]
 
 
 class StateDifference(BaseModel):
