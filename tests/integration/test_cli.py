@@ -954,6 +954,6 @@ def test_a_game_says_how_a_move_is_asked_for(shell: Shell, server: ScriptedModel
     assert "Add the name, as in: /save before the storm" in seen
     assert "Add the words, as in: /revise" in seen
     assert "Add the words, as in: /correct" in seen
-    assert "It has no name now." in seen
+    assert "Add the name, as in: /branch the harbour" in seen
     for word in ("/undo", "/redo", "/select", "/save", "/saves", "/restore", "/revise", "/correct", "/branch", "/tree"):
         assert f"  {word} " in seen
