@@ -17,7 +17,7 @@ FRAGMENTS = st.lists(
     st.sampled_from(
         ["a", " ", "\n", "!", "'ll", "123", "é", "漢", "😀", "\u0301", "Hello", " world", "\r\n", "<|endoftext|>"]
     )
-    | st.characters(),
+    | st.characters(codec="utf-8"),
     max_size=40,
 ).map("".join)
 
