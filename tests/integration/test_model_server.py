@@ -3,7 +3,6 @@
 import asyncio
 import json
 import logging
-import shutil
 import socket
 import ssl
 import subprocess
@@ -19,6 +18,7 @@ from typing import Any, TypeVar
 
 import httpx
 import pytest
+import trustme
 
 from adapters.endpoint_policy import EndpointPolicy, policed_client
 from adapters.model_server import OpenAICompatibleNarrator
@@ -517,23 +517,20 @@ def test_no_cookie_is_kept() -> None:
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A certificate for story.test that signs itself, and its key."""
-    openssl = shutil.which("openssl")
-    if openssl is None:
-        pytest.skip("openssl makes the certificate")
+    """What a client has to trust, and the certificate of story.test with its key, in a file each."""
     place = tmp_path_factory.mktemp("tls")
-    chain, key = place / "chain.pem", place / "key.pem"
-    names = ["-subj", "/CN=story.test", "-addext", "subjectAltName=DNS:story.test"]
-    made = [openssl, "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", *names]
-    subprocess.run([*made, "-keyout", str(key), "-out", str(chain)], check=True, capture_output=True)
-    return chain, key
+    authority, server = place / "authority.pem", place / "server.pem"
+    signing = trustme.CA()
+    signing.cert_pem.write_to_path(str(authority))
+    signing.issue_cert("story.test").private_key_and_cert_chain_pem.write_to_path(str(server))
+    return authority, server
 
 
 @asynccontextmanager
 async def tls_in_front_of(server: ScriptedModelServer, certificate: tuple[Path, Path]) -> AsyncIterator[int]:
     """A port at which TLS ends and the bytes go on to the server."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-    context.load_cert_chain(*certificate)
+    context.load_cert_chain(certificate[1])
 
     async def pump(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
         while chunk := await source.read(65536):
