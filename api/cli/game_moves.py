@@ -72,24 +72,14 @@ def revise(game: Played, text: str) -> None:
     """The newest text anew, beside the old one."""
     if not text:
         return game.screen.note("Add the words, as in: /revise The door holds.")
-    new, replaced = without_lone_surrogates(text)
-    head = game.fabula.log.campaign(game.campaign).head
-    answer = _past_dead_turns(
-        game, lambda: places.revise(game.fabula.log, game.campaign, head, new, replaced_surrogates=replaced)
-    )
-    return _arrived(game, answer["position"])
+    return _rewritten(game, places.revise, text)
 
 
 def correct(game: Played, text: str) -> None:
     """The newest text mended in place."""
     if not text:
         return game.screen.note("Add the words, as in: /correct The door gives way.")
-    new, replaced = without_lone_surrogates(text)
-    head = game.fabula.log.campaign(game.campaign).head
-    answer = _past_dead_turns(
-        game, lambda: places.correct(game.fabula.log, game.campaign, head, new, replaced_surrogates=replaced)
-    )
-    return _arrived(game, answer["position"])
+    return _rewritten(game, places.correct, text)
 
 
 def name_branch(game: Played, text: str) -> None:
@@ -126,6 +116,14 @@ PLACES = 2
 
 def _go(game: Played, node: int) -> None:
     _arrived(game, _past_dead_turns(game, lambda: places.move_head(game.fabula.log, game.campaign, node, None)))
+
+
+def _rewritten(game: Played, rewrite: Callable[..., dict[str, Any]], text: str) -> None:
+    new, replaced = without_lone_surrogates(text)
+    log = game.fabula.log
+    head = log.campaign(game.campaign).head
+    answer = _past_dead_turns(game, lambda: rewrite(log, game.campaign, head, new, replaced_surrogates=replaced))
+    return _arrived(game, answer["position"])
 
 
 def _past_dead_turns(game: Played, move: Callable[[], dict[str, Any]]) -> dict[str, Any]:
