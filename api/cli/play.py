@@ -1,6 +1,8 @@
 """`fabula play`: a story in the terminal, told as it comes."""
 
 import asyncio
+import signal
+import sys
 from collections.abc import Iterator
 from contextlib import AbstractAsyncContextManager, contextmanager
 
@@ -23,6 +25,7 @@ def play(config: Config, campaign: str | None, *, new: bool = False) -> None:
     fails, with its exit status.
     """
     configure(config, quiet=True)
+    _heed_interrupts()
     with small_narrator(config) as narrator, asyncio.Runner() as runner:
         if narrator is not None:
             with messages().status("Starting the small narrator…"):
@@ -31,6 +34,12 @@ def play(config: Config, campaign: str | None, *, new: bool = False) -> None:
             status = Game(fabula, runner, Screen()).play(campaign, new=new)
     if status != DONE:
         raise typer.Exit(status)
+
+
+def _heed_interrupts() -> None:
+    """A shell's background jobs are begun with Ctrl-C ignored, and so is whatever they begin: a terminal, say, with a game."""
+    if sys.stdin.isatty() and signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @contextmanager

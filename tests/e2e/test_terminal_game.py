@@ -1,6 +1,7 @@
 """`fabula play` at a terminal: the real program behind a pseudo-terminal, and a model server on a real socket."""
 
 import os
+import signal
 import socket
 import sys
 import threading
@@ -35,6 +36,11 @@ def server() -> Iterator[ScriptedModelServer]:
         yield server
 
 
+def _as_from_a_background_job() -> None:
+    """Shells begin those with Ctrl-C ignored, which a terminal that is opened there passes on to the game."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 @contextmanager
 def terminal(home: Path, server: ScriptedModelServer, *arguments: str) -> Iterator["pexpect.spawn[str]"]:
     """The game in a terminal of 60 columns."""
@@ -42,7 +48,15 @@ def terminal(home: Path, server: ScriptedModelServer, *arguments: str) -> Iterat
     command = ["-c", "from api.cli import main; main()", "play", *arguments, *given]
     # Given, since the readline of this process may have put its own terminal's size where only C sees it.
     variables = dict(os.environ)
-    game = pexpect.spawn(sys.executable, command, encoding="utf-8", dimensions=(40, 60), timeout=SECONDS, env=variables)
+    game = pexpect.spawn(
+        sys.executable,
+        command,
+        encoding="utf-8",
+        dimensions=(40, 60),
+        timeout=SECONDS,
+        env=variables,
+        preexec_fn=_as_from_a_background_job,
+    )
     try:
         yield game
     finally:
