@@ -1,6 +1,7 @@
 """The event log on SQL: decide and append in one transaction."""
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from threading import Event, Lock
 from typing import Any, TypeVar
@@ -34,6 +35,9 @@ from domain.log import Execution
 from domain.ports import Clock, IdSource
 
 _Result = TypeVar("_Result")
+
+Execute = Callable[[CampaignCommand], Execution]
+"""What executes a command."""
 
 _HEAD = Prepared(select(stream_head.c.version, stream_head.c.chain).where(stream_head.c.stream == bindparam("of")))
 _NEW_HEAD = inserting(stream_head)
@@ -113,13 +117,18 @@ class SqlEventLog(LogReading):
 
     def execute(self, command: CampaignCommand) -> Execution:
         """See EventLog."""
+        return self._write(lambda connection: self._executed(connection, command))
 
-        def decided(connection: Connection) -> Execution:
-            facts = slices.load(connection, command)
-            events = decide(facts, command)
-            return Execution(self._append(connection, command.campaign, events), facts)
+    def execute_together(self, asking: Callable[[Execute], None]) -> None:
+        """Lets `asking` execute any number of commands in one transaction, and keeps out all others meanwhile.
 
-        return self._write(decided)
+        All or nothing: what `asking` raises undoes every one of them.
+        """
+        self._write(lambda connection: asking(partial(self._executed, connection)))
+
+    def _executed(self, connection: Connection, command: CampaignCommand) -> Execution:
+        facts = slices.load(connection, command)
+        return Execution(self._append(connection, command.campaign, decide(facts, command)), facts)
 
     def change_settings(self, changes: Mapping[str, Any], *, replaced_surrogates: int = 0) -> Execution:
         """See EventLog."""
