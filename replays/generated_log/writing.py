@@ -1,0 +1,38 @@
+"""Writes a log out of a seed into a store."""
+
+from contextlib import closing
+from pathlib import Path
+
+from adapters.event_log.log import SqlEventLog
+from replays.generated_log.chance import SeededNames, StoryTime
+from replays.generated_log.installation import Installation, Progress, Size
+
+EVENTS_A_CAMPAIGN = 1000
+_FEWEST_CAMPAIGNS = 4
+
+
+class StoreNotEmpty(Exception):
+    """There is something in the store, and a generated log begins with its first event."""
+
+    def __init__(self, store: str) -> None:
+        super().__init__(f"{store} holds events already. A generated log needs a store of its own: name another.")
+
+
+def write(
+    store: Path,
+    *,
+    seed: int,
+    events: int,
+    campaigns: int | None = None,
+    progress: Progress = lambda _written, _wanted: None,
+) -> int:
+    """Writes about so many events, and says how many there are in the end. Raises StoreNotEmpty.
+
+    The same seed and sizes give the same bytes in every column of every event, names and times included.
+    """
+    size = Size(events, campaigns or max(_FEWEST_CAMPAIGNS, events // EVENTS_A_CAMPAIGN))
+    clock = StoryTime()
+    with closing(SqlEventLog(store, clock, SeededNames(seed, "events"))) as log:
+        if log.max_position() > 0:
+            raise StoreNotEmpty(str(store))
+        return Installation(log, clock, seed, size).play(progress)
