@@ -19,6 +19,7 @@ from domain.ports import Ended, Said, Usage
 MAX_REPLY_BYTES = 256 * 2**20
 
 _PINGS = frozenset({b"ping", b"heartbeat", b"keepalive", b"keep-alive"})
+_FIRST = (None, 0, "0")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _HIGH_SURROGATES = ("\ud800", "\udbff")
 
@@ -45,11 +46,13 @@ class ReplyReader:
     _decoder: ReplyDecoder = field(init=False)
     _text: "_Channel" = field(init=False)
     _reasoning: "_Channel" = field(init=False)
+    _declined: "_Channel" = field(init=False)
 
     def __post_init__(self) -> None:
         self._decoder = ReplyDecoder(self.event_limit)
         self._text = _Channel()
         self._reasoning = _Channel()
+        self._declined = _Channel()
 
     @property
     def text(self) -> str:
@@ -82,7 +85,9 @@ class ReplyReader:
                 raise
 
     def ended(self) -> Ended:
-        """The reply's end. Raises ModelReplyIncomplete when the server has not told it."""
+        """The reply's end. Raises ModelReplyIncomplete when the server has not told it, ServerError for a mere refusal."""
+        if self._declined.pieces and not self._text.pieces:
+            raise ServerError(reason_in("".join(self._declined.pieces)))
         if self.complete:
             return Ended(self._finish_reason, self._usage)
         if not self.heard:
@@ -118,17 +123,23 @@ class ReplyReader:
             self._usage = _updated(self._usage, usage_in(content["usage"]))
         choices = content.get("choices")
         for choice in choices if isinstance(choices, list) else ():
-            if isinstance(choice, dict) and not choice.get("index"):
+            if isinstance(choice, dict) and choice.get("index") in _FIRST:
                 yield from self._choice(choice)
 
     def _choice(self, choice: Mapping[str, Any]) -> Iterator[Said]:
         reason = choice.get("finish_reason")
         if isinstance(reason, str) and reason:
             self._finish_reason = reason
-        text, reasoning = _said_in(choice)
-        said = Said(text=self._text.take(text), reasoning=self._reasoning.take(reasoning))
+        part = _part(choice)
+        said = Said(
+            text=self._text.take(_text(part.get("content")) or _string(choice.get("text"))),
+            reasoning=self._reasoning.take(_reasoning_in(part)),
+        )
+        self._declined.take(_string(part.get("refusal")))
         if said.text or said.reasoning:
             yield said
+        if choice.get("error"):
+            raise ServerError(reason_in(choice["error"]))
 
 
 @dataclass
@@ -154,21 +165,35 @@ class _Channel:
         return joined
 
 
-def _said_in(choice: Mapping[str, Any]) -> tuple[str, str]:
-    """Text and reasoning of a chat chunk (`delta`), of a whole chat reply (`message`) or of a completion (`text`)."""
+def _part(choice: Mapping[str, Any]) -> Mapping[str, Any]:
+    """What a chat chunk (`delta`) or a whole chat reply (`message`) holds; nothing of a completion, which has a `text`."""
     part = choice.get("delta") or choice.get("message")
-    if not isinstance(part, dict):
-        part = {}
-    text = _string(part.get("content")) or _string(choice.get("text"))
-    # Servers that rename the field send both for a while, with the same words.
-    reasoning = _string(part.get("reasoning_content")) or _string(part.get("reasoning"))
-    return text, reasoning
+    return part if isinstance(part, dict) else {}
+
+
+def _reasoning_in(part: Mapping[str, Any]) -> str:
+    """Servers that rename the field send both for a while, with the same words."""
+    told = _string(part.get("reasoning_content")) or _string(part.get("reasoning"))
+    return told or "".join(_text(thought) for thought in _parts(part.get("content"), "thinking"))
+
+
+def _text(content: object) -> str:
+    """The text of a content: itself, or a list of parts `{"type": "text", "text"}`."""
+    return _string(content) or "".join(_string(text) for text in _parts(content, "text"))
+
+
+def _parts(content: object, kind: str) -> Iterator[object]:
+    """What the parts of this kind hold. Mistral's reasoning comes as parts of the kind `thinking`, which hold parts."""
+    for part in content if isinstance(content, list) else ():
+        if isinstance(part, dict) and part.get("type") == kind:
+            yield part.get(kind)
 
 
 def _string(value: object) -> str:
     return value if isinstance(value, str) else ""
 
 
+_MOST_DIGITS = 4_000
 _LARGEST_COUNT = 2**53 - 1
 """The largest count that is believed: beyond it not every reader of our JSON keeps a number exactly."""
 
@@ -233,7 +258,12 @@ def _parsed(document: bytes) -> object:
 
 def _parsed_leniently(document: bytes) -> object:
     try:
-        return json.loads(document.decode("utf-8", "replace"))
+        return json.loads(document.decode("utf-8", "replace"), parse_int=_whole)
     except (ValueError, RecursionError) as error:
         reason = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
     raise ModelReplyIncomplete(f"an event of it is not JSON: {reason}")
+
+
+def _whole(digits: str) -> int | float:
+    """A number of more digits than Python turns into an integer is a large one all the same."""
+    return int(digits) if len(digits) <= _MOST_DIGITS else float(digits)

@@ -37,6 +37,8 @@ Address = IPv4Address | IPv6Address
 Resolver = Callable[[str, int], Sequence[str]]
 """Every address of a name, for a port, as text. May block. Raises OSError when the name has none."""
 
+_AUTHORITY = re.compile(r"(?P<host>\[[0-9a-fA-F:.]*\]|[A-Za-z0-9._-]*)(?P<port>:[0-9]*)?")
+
 _ALLOWED: tuple[IPv4Network | IPv6Network, ...] = tuple(
     map(
         ip_network,
@@ -52,17 +54,25 @@ _NEVER: tuple[tuple[IPv4Network | IPv6Network, str], ...] = tuple(
         ("fe80::/10", "a link-local address"),
         ("100.100.100.200/32", "a cloud's metadata service"),
         ("fd00:ec2::254/128", "a cloud's metadata service"),
+        ("fd00:ec2::23/128", "a cloud's metadata service"),
         ("fd20:ce::254/128", "a cloud's metadata service"),
         ("fd00:42::42/128", "a cloud's metadata service"),
+        ("168.63.129.16/32", "a cloud's metadata service"),
         ("224.0.0.0/4", "a multicast address"),
         ("ff00::/8", "a multicast address"),
         ("240.0.0.0/4", "a reserved address"),
+        ("192.0.0.0/24", "a reserved address"),
+        ("3fff::/20", "an address for documentation"),
         ("64:ff9b::/96", "an IPv4 address behind NAT64"),
         ("64:ff9b:1::/48", "an IPv4 address behind NAT64"),
         ("2002::/16", "an IPv4 address behind 6to4"),
+        ("192.88.99.0/24", "an IPv4 address behind 6to4"),
         ("2001::/32", "an IPv4 address behind Teredo"),
     )
 )
+# IPv6 is handed out of this network alone. The rest holds site-local addresses and translated ones, as ::ffff:0:0:0/96,
+# some of which the standard library takes for public.
+_GLOBAL_IPV6 = IPv6Network("2000::/3")
 
 
 class AddressRefused(Exception):
@@ -84,7 +94,7 @@ class EndpointPolicy:
     """The judge. `public_endpoints` are those that the environment of the process allows by their exact URL.
 
     Even those never lead to link-local, multicast, metadata or translated addresses. Raises EndpointRefused for one
-    that is no well-formed URL.
+    that is no well-formed URL, or that spells such an address.
     """
 
     public_endpoints: frozenset[str] = frozenset()
@@ -92,7 +102,7 @@ class EndpointPolicy:
 
     def __post_init__(self) -> None:
         for endpoint in self.public_endpoints:
-            why = _misspelt(endpoint)
+            why = refusal_of_public(endpoint)
             if why is not None:
                 raise EndpointRefused(shown(endpoint), why)
 
@@ -103,21 +113,27 @@ class EndpointPolicy:
         """
         url = self.check_form(endpoint)
         try:
-            self._judged(url.host, _port(url), public_allowed=self._names(endpoint))
+            self._judged(_host(url), _port(url), public_allowed=self.is_public(endpoint))
         except (AddressRefused, NameUnresolved) as refusal:
             raise EndpointRefused(shown(endpoint), str(refusal)) from None
 
     def check_form(self, endpoint: str) -> httpx.URL:
-        """The endpoint as a URL, its host a name or an allowed address. Raises EndpointRefused. Resolves nothing."""
-        why = _misspelt(endpoint)
-        if why is not None:
-            raise EndpointRefused(shown(endpoint), why)
-        url = httpx.URL(endpoint)
+        """The endpoint as a URL, its host a name or an allowed address. Raises EndpointRefused. Resolves nothing.
+
+        Requests are made to this URL: an IPv4 address stands there in its usual spelling.
+        """
         try:
-            _judged_literal(url.host, public_allowed=self._names(endpoint))
-        except AddressRefused as refusal:
+            url = _url(endpoint)
+            _judged_literal(_host(url), public_allowed=self.is_public(endpoint))
+        except (Misspelt, AddressRefused) as refusal:
             raise EndpointRefused(shown(endpoint), str(refusal)) from None
+        if not self.is_public(endpoint) and (_host(url), _port(url)) in self._public_places:
+            raise EndpointRefused(shown(endpoint), "the environment allows another URL of this host, and only that")
         return url
+
+    def is_public(self, endpoint: str) -> bool:
+        """Whether the environment names this endpoint, and so allows it although it is public."""
+        return endpoint.rstrip("/") in {public.rstrip("/") for public in self.public_endpoints}
 
     def judged(self, host: str, port: int) -> tuple[str, ...]:
         """The addresses to connect to, all of them allowed. Raises AddressRefused or NameUnresolved. Blocks."""
@@ -143,14 +159,19 @@ class EndpointPolicy:
             raise NameUnresolved("its name does not resolve to an address here")
         return addresses
 
-    def _names(self, endpoint: str) -> bool:
-        """Whether the environment allows this endpoint although it is public."""
-        return endpoint.rstrip("/") in {public.rstrip("/") for public in self.public_endpoints}
-
     @property
     def _public_places(self) -> frozenset[tuple[str, int]]:
-        urls = map(httpx.URL, self.public_endpoints)
-        return frozenset((url.host, _port(url)) for url in urls)
+        urls = map(_url, self.public_endpoints)
+        return frozenset((_host(url), _port(url)) for url in urls)
+
+
+def refusal_of_public(endpoint: str) -> str | None:
+    """Why not even the environment may allow the endpoint, as words to stand after it; None when it may."""
+    try:
+        _judged_literal(_host(_url(endpoint)), public_allowed=True)
+    except (Misspelt, AddressRefused) as refusal:
+        return str(refusal)
+    return None
 
 
 def _judged_literal(host: str, *, public_allowed: bool) -> str | None:
@@ -169,9 +190,13 @@ def refusal_of(address: Address, *, public_allowed: bool = False) -> str | None:
     for network, kind in _NEVER:
         if judged in network:
             return kind
-    if any(judged in network for network in _ALLOWED) or (public_allowed and judged.is_global):
+    if any(judged in network for network in _ALLOWED) or (public_allowed and _is_public(judged)):
         return None
     return "an address neither on this machine nor in a private network"
+
+
+def _is_public(address: Address) -> bool:
+    return address.is_global and (isinstance(address, IPv4Address) or address in _GLOBAL_IPV6)
 
 
 def literal_address(host: str) -> Address | None:
@@ -214,41 +239,62 @@ def _unmapped(address: Address) -> Address:
     return address if mapped is None else mapped
 
 
+def _host(url: httpx.URL) -> str:
+    """The host as it is connected to: httpx's own `host` would turn a name back from punycode."""
+    return url.raw_host.decode("ascii")
+
+
 def _port(url: httpx.URL) -> int:
     return url.port or (443 if url.scheme == "https" else 80)
 
 
-def _misspelt(endpoint: str) -> str | None:
-    """What is wrong with the URL, before anyone asks where its host is; None when nothing is."""
+class Misspelt(Exception):
+    """No well-formed endpoint. Its text is the reason."""
+
+
+def _url(endpoint: str) -> httpx.URL:
+    """The endpoint as a URL, an IPv4 address in its usual spelling. Raises Misspelt, and AddressRefused as it is read.
+
+    Nothing is left to guess at: what programs have been seen to read in different ways is refused.
+    """
     if len(endpoint) > _LONGEST_URL:
-        return "it is longer than an address can be"
+        raise Misspelt("it is longer than an address can be")
     if not endpoint.isascii() or not endpoint.isprintable() or " " in endpoint:
-        return "it has characters that no address has"
+        raise Misspelt("it has characters that no address has")
     if "\\" in endpoint:
-        return "it has a backslash"
-    parts = re.fullmatch(r"https?://([^/?#]*)([^?#]*)(.*)", endpoint, re.IGNORECASE)
+        raise Misspelt("it has a backslash")
+    parts = re.fullmatch(r"(https?)://([^/?#]*)([^?#]*)(.*)", endpoint, re.IGNORECASE)
     if parts is None:
-        return "it is not an http or https URL"
-    authority, _path, rest = parts.groups()
+        raise Misspelt("it is not an http or https URL")
+    scheme, authority, path, rest = parts.groups()
     if "@" in authority:
-        return "it holds a user name or a password"
+        raise Misspelt("it holds a user name or a password")
     if rest:
-        return "it has a query or a fragment, which an endpoint has not"
-    return _misspelt_host(endpoint)
+        raise Misspelt("it has a query or a fragment, which an endpoint has not")
+    return _parsed(f"{scheme}://{_usual(authority)}{path}")
 
 
-def _misspelt_host(endpoint: str) -> str | None:
+def _usual(authority: str) -> str:
+    """Host and port, an IPv4 address in its usual spelling."""
+    found = _AUTHORITY.fullmatch(authority)
+    if found is None:
+        raise Misspelt("its host is neither a name nor an address, or its port is no number")
+    host, port = found["host"], found["port"] or ""
+    if not host:
+        raise Misspelt("it names no host")
+    if len(port) > 1 and not 0 < int(port[1:][:_LONGEST_NUMBER]) <= _LAST_PORT:
+        raise Misspelt(f"its port is not between 1 and {_LAST_PORT}")
+    literal = None if host.startswith("[") else literal_address(host)
+    return f"{host if literal is None else literal}{port}"
+
+
+def _parsed(url: str) -> httpx.URL:
     try:
-        url = httpx.URL(endpoint)
-    except httpx.InvalidURL:
-        return "it is not a URL"
-    if not url.host:
-        return "it names no host"
-    if not re.fullmatch(r"[A-Za-z0-9._-]+|[0-9a-fA-F:.]+", url.host):
-        return "its host is neither a name nor an address"
-    if url.port is not None and not 0 < url.port <= _LAST_PORT:
-        return f"its port is not between 1 and {_LAST_PORT}"
-    return None
+        parsed = httpx.URL(url)
+        parsed.host  # noqa: B018  # reads punycode, of which httpx takes note only here
+    except (httpx.InvalidURL, UnicodeError):
+        raise Misspelt("it is not a URL") from None
+    return parsed
 
 
 def shown(url: str) -> str:

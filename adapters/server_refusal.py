@@ -10,12 +10,15 @@ MAX_CHARACTERS = 2_000
 _DEEPEST = 5
 
 _WINDOW = re.compile(
-    r"exceed_context_size|context[ _-]?(size|length|window)|max_seq_len|max_model_len|maximum model length|\bn_ctx\b",
+    r"exceed_context_size|context[ _-]?(size|length|window|limit)|max_seq_len|max_model_len|maximum model length|\bn_ctx\b"
+    r"|prompt (is )?too long|(prompt|request) length",
     re.IGNORECASE,
 )
 _TOO_LONG = re.compile(
     r"exceed|longer|greater|larger|too (long|large|many)|maximum|overflow|reduce|not enough", re.IGNORECASE
 )
+# A model that could not be loaded names its window too, and a shorter prompt would not help it.
+_ROOM = re.compile(r"\bV?RAM\b|\bmemory\b|alloc", re.IGNORECASE)
 
 
 def refusal_text(body: bytes) -> str:
@@ -46,7 +49,7 @@ def bounded(text: str, characters: int = MAX_CHARACTERS) -> str:
 
 def reported_error(content: Mapping[str, Any], *, named: bool = False) -> str | None:
     """The error that an event of a stream reports, None when it reports none. `named`: the event is called an error."""
-    reports = content.get("error") or content.get("object") == "error"
+    reports = content.get("error") or "error" in (content.get("object"), content.get("type"))
     if named or reports or ("detail" in content and "choices" not in content):
         return reason_in(content)
     return None
@@ -56,9 +59,9 @@ def _message(content: object, depth: int = 0) -> str:
     match content:
         case str():
             return content
-        case {"error": error} if error and depth < _DEEPEST:
+        case {"error": str() | dict() | list() as error} if error and depth < _DEEPEST:
             return _message(error, depth + 1)
-        case {"message": str(message)} | {"msg": str(message)}:
+        case {"message": str(message)} | {"msg": str(message)} if message:
             return message
         case {"detail": detail} if depth < _DEEPEST:
             return _message(detail, depth + 1)
@@ -78,7 +81,8 @@ def _dumped(content: object) -> str:
 def _window_advice(content: object, said: str) -> str:
     error = content.get("error", content) if isinstance(content, Mapping) else {}
     numbers = error if isinstance(error, Mapping) else {}
-    if not (_WINDOW.search(f"{said} {numbers.get('type')}") and _TOO_LONG.search(said)):
+    named = f"{said} {numbers.get('type')} {numbers.get('code')}"
+    if not (_WINDOW.search(named) and _TOO_LONG.search(named)) or _ROOM.search(said):
         return ""
     sent, window = numbers.get("n_prompt_tokens"), numbers.get("n_ctx")
     counted = f", {sent} tokens against {window}" if isinstance(sent, int) and isinstance(window, int) else ""

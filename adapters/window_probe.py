@@ -148,10 +148,10 @@ class ServerWindowProbe:
 
     async def _asked(self, endpoint: str, model: str) -> Window:
         try:
-            self._policy.check_form(endpoint)
+            base = str(self._policy.check_form(endpoint))
         except EndpointRefused as refusal:
             return Window(detail=refusal.message)
-        return found(await self._answers(endpoint, model), endpoint)
+        return found(await self._answers(base, model), base)
 
     async def _answers(self, endpoint: str, model: str) -> Sequence[_Answer]:
         """An answer for each question, in their order."""

@@ -555,13 +555,13 @@ def test_a_private_authority_of_the_system_is_trusted_and_the_name_is_verified(
     async def ask(narrator: OpenAICompatibleNarrator) -> None:
         async with tls_in_front_of(server, certificate) as port:
             known = request(f"https://story.test:{port}/v1")
-            with pytest.raises(ModelUnreachable, match="CERTIFICATE_VERIFY_FAILED"):
+            with pytest.raises(ModelUnreachable, match="certificate is not trusted: unable to get local issuer"):
                 await all_of(narrator, known)
             monkeypatch.setenv("SSL_CERT_FILE", str(certificate[0]))
             assert await all_of(narrator, known)
             assert server.requests[0].headers["host"] == f"story.test:{port}"
             for host in ("other.test", "127.0.0.1"):
-                with pytest.raises(ModelUnreachable, match="CERTIFICATE_VERIFY_FAILED"):
+                with pytest.raises(ModelUnreachable, match=r"certificate is not trusted: .* mismatch"):
                     await all_of(narrator, request(f"https://{host}:{port}/v1"))
 
     with ScriptedModelServer() as server:

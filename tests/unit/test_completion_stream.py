@@ -1,6 +1,7 @@
 """Streams as they really are."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import pairwise
@@ -209,6 +210,62 @@ def test_reasoning_under_both_names_is_said_once() -> None:
     assert read([body.encode()])[:2] == ("Hi", "hm")
 
 
+def chunk(**members: object) -> str:
+    return f"data: {json.dumps(members)}\n\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        pytest.param("\ufeff" + delta(content="Hi") + STOP, "Hi", id="byte order mark"),
+        pytest.param((delta(content="Hi") + STOP).replace("data: ", "data:\t"), "Hi", id="a tab after the colon"),
+        pytest.param("id: 7\nretry: 10\nevent: message\n" + delta(content="Hi") + STOP, "Hi", id="other fields"),
+        pytest.param(
+            'data: {"choices":\ndata: [{"delta":\ndata: {"content":"Hi"}}]}\n\n' + STOP, "Hi", id="many lines"
+        ),
+        pytest.param('data: {"choices":[],"choices":[{"delta":{"content":"Hi"}}]}\n\n' + STOP, "Hi", id="twice a key"),
+        pytest.param('data: {"n":1e999,"choices":[{"delta":{"content":"Hi"}}]}\n\n' + STOP, "Hi", id="infinite"),
+        pytest.param(f'data: {{"n":{"9" * 9000},"choices":[{{"text":"Hi"}}]}}\n\n' + STOP, "Hi", id="9,000 digits"),
+        pytest.param('data: {"n":[NaN,-Infinity],"choices":[{"delta":{"content":"Hi"}}]}\n\n' + STOP, "Hi", id="NaN"),
+        pytest.param(delta(content="x" * 5_000_000) + STOP, "x" * 5_000_000, id="a very long event"),
+        pytest.param(chunk(choices=None) + chunk(choices={}) + delta(content="Hi") + STOP, "Hi", id="choices null"),
+        pytest.param(chunk(choices=[{"delta": None}, None, 5]) + delta(content="Hi") + STOP, "Hi", id="delta null"),
+        pytest.param(STOP + delta(content="Hi") + DONE, "Hi", id="the finish reason before the last words"),
+        pytest.param(delta(content="Hi") + STOP + DONE + DONE + delta(content="!"), "Hi", id="[DONE] twice, and more"),
+        pytest.param(chunk(choices=[{"index": "0", "delta": {"content": "Hi"}}]) + STOP, "Hi", id="an index in quotes"),
+        pytest.param(chunk(error={}, choices=[{"delta": {"content": "Hi"}}]) + STOP, "Hi", id="an empty error"),
+        pytest.param(delta(content="H\u0000i") + STOP, "H\u0000i", id="NUL"),
+        pytest.param(delta(content=7) + delta(content={"text": "no"}) + STOP, "", id="no text at all"),
+    ],
+)
+@pytest.mark.parametrize("size", [0, 3, 4096])
+def test_each_oddity_is_survived(body: str, text: str, size: int) -> None:
+    if size == 3 and len(body) > 100_000:
+        size = 1000
+    assert read(cut(body.encode(), size))[0] == text
+
+
+def test_content_may_be_a_list_of_parts() -> None:
+    parts = [{"type": "text", "text": "Once "}, {"type": "image_url"}, None, {"type": "text", "text": None}]
+    body = delta(content=parts) + delta(content=[{"type": "text", "text": "upon"}]) + STOP
+    assert read_text(body) == "Once upon"
+    thinking = [{"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}, {"type": "text", "text": "Hi"}]
+    assert read([(delta(content=thinking) + STOP).encode()])[:2] == ("Hi", "hm")
+    assert read([(delta(content=[{"type": "thinking", "thinking": "hm"}]) + STOP).encode()])[:2] == ("", "hm")
+
+
+def test_tool_calls_alone_are_no_words() -> None:
+    calls = delta(content=None, tool_calls=[{"index": 0, "function": {"name": "roll", "arguments": "{}"}}])
+    last = chunk(choices=[{"index": 0, "delta": {}, "finish_reason": "tool_calls"}])
+    assert read([(calls + last).encode()]) == ("", "", Ended("tool_calls", Usage()))
+
+
+def test_a_refusal_in_place_of_words_is_told_as_one() -> None:
+    with pytest.raises(ServerError, match=r"^I cannot tell that\.$"):
+        read_text(delta(refusal="I cannot ") + delta(content=None, refusal="tell that.") + STOP)
+    assert read_text(delta(content="Hi", refusal=None) + delta(refusal="hm") + STOP) == "Hi"
+
+
 def test_only_the_first_choice_is_told() -> None:
     body = 'data: {"choices":[{"index":1,"delta":{"content":"no"}},{"index":0,"delta":{"content":"yes"}}]}\n\n'
     assert read_text(body + STOP) == "yes"
@@ -266,10 +323,20 @@ def test_a_torn_event_after_the_end_is_let_go() -> None:
         ('{"error":{"code":400,"message":"passed on as it was"}}', "passed on as it was"),  # a proxy, no event at all
         (': ping\n\n{"error":{"message":"in the middle"}}', "in the middle"),
         ('data: {"error":{"message":"with choices"},"choices":[]}\n\n', "with choices"),  # OpenRouter
+        (
+            'data: {"choices":[{"finish_reason":"error","error":{"message":"in a choice"}}]}\n\n',
+            "in a choice",
+        ),  # likewise
+        ('data: {"type":"error","error":{"type":"overloaded_error","message":"busy"}}\n\n', "busy"),  # Anthropic
+        ('data: {"type":"error","message":"flat"}\n\n', "flat"),
+        ('data: {"error":true,"message":"a mere flag"}\n\n', "a mere flag"),
+        ('data: {"error":{"code":500}}\n\n', '{"code":500}'),
+        ('data: {"error":{"message":null,"code":"x"}}\n\n', '{"message":null,"code":"x"}'),
+        ('data: {"error":{"message":"","code":7}}\n\n', '{"message":"","code":7}'),
     ],
 )
 def test_each_style_of_error_within_a_stream_is_told(body: str, reason: str) -> None:
-    with pytest.raises(ServerError, match=f"^{reason}$"):
+    with pytest.raises(ServerError, match=f"^{re.escape(reason)}$"):
         read_text(body)
 
 
@@ -337,30 +404,97 @@ def test_the_reason_of_a_refusal_is_found(body: str, reason: str) -> None:
     assert refusal_text(body.encode()) == reason
 
 
-LLAMA_CPP = (
-    '{"error":{"code":400,"message":"request (3031 tokens) exceeds the available context size (512 tokens), try increasing '
-    'it","type":"exceed_context_size_error","n_prompt_tokens":3031,"n_ctx":512}}'
-)
-VLLM = (
-    '{"object":"error","message":"This model\'s maximum context length is 4096 tokens. However, you requested 5000 tokens. '
-    'Please reduce the length of the messages.","type":"BadRequestError","code":400}'
-)
-TABBY = '{"detail":"Prompt length 5000 is greater than max_seq_len 4096"}'
-OLLAMA = '{"error":"the input length exceeds the context length"}'
+def refused(message: str, **more: object) -> str:
+    return json.dumps({"error": {"message": message, **more}})
 
 
-@pytest.mark.parametrize(
-    ("body", "numbers"),
-    [
-        (LLAMA_CPP, "3031 tokens against 512"),
-        (VLLM, "4096"),
-        (TABBY, "4096"),
-        (OLLAMA, ""),
-        ("x" * 1900 + " exceeds the context size", ""),
-    ],
+TOO_LONG = {
+    "llama.cpp": refused(
+        "request (3031 tokens) exceeds the available context size (512 tokens), try increasing it",
+        code=400,
+        type="exceed_context_size_error",
+        n_prompt_tokens=3031,
+        n_ctx=512,
+    ),
+    "llama.cpp 2025": refused(
+        "the request exceeds the available context size. try increasing the context size or enable context shift",
+        code=500,
+        type="exceed_context_size_error",
+        n_prompt_tokens=3031,
+        n_ctx=512,
+    ),
+    "llama.cpp 500": refused("Context size has been exceeded.", code=500, type="server_error"),
+    "llama-cpp-python": refused("Requested tokens (2285) exceed context window of 2048", type="internal_server_error"),
+    "vLLM": json.dumps(
+        {
+            "object": "error",
+            "message": "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens (4488 in the "
+            "messages, 512 in the completion). Please reduce the length of the messages or completion.",
+            "type": "BadRequestError",
+            "code": 400,
+        }
+    ),
+    "vLLM's decoder": refused(
+        "The decoder prompt (length 5951) is longer than the maximum model length of 4096. Make sure that `max_model_len` "
+        "is no smaller than the number of text tokens.",
+        type="BadRequestError",
+    ),
+    "vLLM 2025": refused(
+        "The prompt (total length 5938) is too long to fit into the model (context length 4096). Make sure that "
+        "`max_model_len` is no smaller than the number of text tokens plus multimodal tokens."
+    ),
+    "vLLM's cap": refused(
+        "'max_tokens' or 'max_completion_tokens' is too large: 400. This model's maximum context length is 4096 tokens and "
+        "your request has 3800 input tokens (400 > 4096 - 3800)."
+    ),
+    "SGLang": refused("The input (5000 tokens) is longer than the model's context length (4096 tokens)."),
+    "TabbyAPI": json.dumps({"detail": "Prompt length 5000 is greater than max_seq_len 4096"}),
+    "TabbyAPI with the cap": refused("Request length 4000 + 400 is greater than max_seq_len 4096", trace=None),
+    "LM Studio": refused(
+        "Trying to keep the first 5000 tokens when context the overflows. However, the model is loaded with context length "
+        "of only 4096 tokens, which is not enough. Try to load the model with a larger context length."
+    ),
+    "LM Studio 2026": json.dumps(
+        {
+            "error": "The number of tokens to keep from the initial prompt is greater than the context length "
+            "(n_keep: 5453>= n_ctx: 4096)."
+        }
+    ),
+    "Ollama": json.dumps({"error": "the input length exceeds the context length"}),
+    "Ollama 2026": json.dumps({"error": "prompt too long; exceeded max context length by 904 tokens"}),
+    "a code alone": refused("Bad request", code="context_length_exceeded"),
+    "no words": json.dumps({"error": {"code": "context_length_exceeded"}}),
+    "a long one": "x" * 1900 + " exceeds the context size",
+}
+OTHERS = (
+    "model 'x' not found",
+    "out of memory",
+    "failed to allocate the cache: not enough memory for a context size of 131072, which is larger than what is left",
+    "loading the model, its context length is 4096",
+    "the image is too large",
+    "Rate limit reached: too many requests",
 )
-def test_a_refusal_for_the_window_is_explained(body: str, numbers: str) -> None:
-    told = refusal_text(body.encode())
+
+
+@pytest.mark.parametrize("server", TOO_LONG)
+def test_a_refusal_for_the_window_is_explained(server: str) -> None:
+    told = refusal_text(TOO_LONG[server].encode())
+    assert "The prompt is longer than the server's window" in told
     assert "lower `context_budget`" in told
-    assert numbers in told
     assert len(told) <= MAX_CHARACTERS
+
+
+@pytest.mark.parametrize("server", ["llama.cpp", "llama.cpp 2025"])
+def test_the_two_numbers_are_told(server: str) -> None:
+    assert "window, 3031 tokens against 512:" in refusal_text(TOO_LONG[server].encode())
+
+
+@pytest.mark.parametrize("server", [server for server in TOO_LONG if server != "a long one"])
+def test_a_refusal_for_the_window_is_explained_within_a_stream_too(server: str) -> None:
+    with pytest.raises(ServerError, match="lower `context_budget`"):
+        read_text(f"event: error\ndata: {TOO_LONG[server]}\n\n")
+
+
+@pytest.mark.parametrize("said", OTHERS)
+def test_another_refusal_is_told_as_it_is(said: str) -> None:
+    assert refusal_text(refused(said, code=500).encode()) == said

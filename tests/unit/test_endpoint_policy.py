@@ -17,6 +17,7 @@ from adapters.endpoint_policy import (
     Resolver,
     literal_address,
     refusal_of,
+    refusal_of_public,
     shown,
 )
 from domain.errors import EndpointRefused
@@ -84,6 +85,85 @@ def test_each_case_is_judged_as_it_should_be(case: dict[str, Any]) -> None:
         "ws://127.0.0.1/v1",
         "javascript:alert(1)",
         "http://127.0.0.1/" + "v" * 3000,
+        "http://127.0.0.1/v1?",
+        "http://127.0.0.1/v1#",
+        "http:\\\\127.0.0.1\\v1",
+        "http:/127.0.0.1/v1",
+        "//127.0.0.1/v1",
+        "http:// 127.0.0.1/v1",
+        "http://127.0.0.1\r\nHost: x/v1",
+        "http://127.0.0.1\0/v1",
+        "http://127.0.0.1%00.example/v1",
+        "http://127.0.0.1%2fx/v1",
+        "http://127.0.0.1;x/v1",
+        "http://127.0.0.1,10.0.0.1/v1",
+        "http://:80/v1",
+        "http://[]/v1",
+        "http://[::1/v1",
+        "http://::1/v1",
+        "http://[::1]x/v1",
+        "http://[1::2::3]/v1",
+        "http://[::1%25lo]/v1",
+        "http://[::1%lo]/v1",
+        "http://[v1.x]/v1",
+        "http://127.0.0.1:+80/v1",
+        "http://127.0.0.1:-1/v1",
+        "http://127.0.0.1: 80/v1",
+        "http://127.0.0.1:http/v1",
+        "http://127.0.0.1:80:80/v1",
+        "http://127.0.0.1:00/v1",
+        f"http://127.0.0.1:{'9' * 500}/v1",
+        "http://127.0.0.1../v1",
+        "http://127..1/v1",
+        "http://.127.0.0.1/v1",
+        "http://0x7f.0.0.0x/v1",
+        "http://0x100000000/v1",
+        "http://0xg/v1",
+        "http://010.0.0.1/v1",
+        "http://0b1111111.1/v1",
+        "http://1_0.0.0.1/v1",
+        "http://127。0。0。1/v1",
+        "http://①②⑦.0.0.1/v1",
+        "http://lοcalhost/v1",
+        "http://bücher.example/v1",
+        "http://xn--/v1",
+        "http://xn--a/v1",
+        "http://1.1/v1",
+        "http://3232235777.1/v1",
+        "http://11.0.0.1/v1",
+        "http://9.255.255.255/v1",
+        "http://172.15.255.255/v1",
+        "http://192.167.255.255/v1",
+        "http://192.169.0.0/v1",
+        "http://100.63.255.255/v1",
+        "http://100.128.0.0/v1",
+        "http://128.0.0.1/v1",
+        "http://192.0.0.8/v1",
+        "http://192.0.2.1/v1",
+        "http://198.51.100.1/v1",
+        "http://198.19.255.255/v1",
+        "http://192.88.99.1/v1",
+        "http://168.63.129.16/v1",
+        "http://240.0.0.1/v1",
+        "http://0.1.2.3/v1",
+        "http://[::2]/v1",
+        "http://[::8.8.8.8]/v1",
+        "http://[::ffff:8.8.8.8]/v1",
+        "http://[::ffff:0.0.0.0]/v1",
+        "http://[::ffff:0:127.0.0.1]/v1",
+        "http://[64:ff9b::127.0.0.1]/v1",
+        "http://[100::1]/v1",
+        "http://[2001:20::1]/v1",
+        "http://[2001:db8::1]/v1",
+        "http://[2606:4700::1111]/v1",
+        "http://[3fff::1]/v1",
+        "http://[fec0::1]/v1",
+        "http://[feff::1]/v1",
+        "http://[febf::1]/v1",
+        "http://[fbff::1]/v1",
+        "http://[fe00::1]/v1",
+        "http://[fd00:ec2::23]/v1",
+        "http://[fd00:42::42]/v1",
     ],
 )
 def test_what_else_is_refused(url: str) -> None:
@@ -92,10 +172,53 @@ def test_what_else_is_refused(url: str) -> None:
 
 @pytest.mark.parametrize(
     "url",
-    ["http://0177.1/v1", "http://127.0.0.1./v1", "HTTP://LocalHost:1/v1", "http://[::FFFF:7F00:1]", "http://127.0.0.1"],
+    [
+        "http://0177.1/v1",
+        "http://0177.0.0.1/v1",
+        "http://0300.0250.0.1/v1",
+        "http://012.0.0.1/v1",
+        "http://0x7f.0.0.1/v1",
+        "http://127.0.0x0.0x1/v1",
+        "http://127.0.0.1./v1",
+        "http://127.65535/v1",
+        "http://10.1/v1",
+        "HTTP://LocalHost:1/v1",
+        "http://[::FFFF:7F00:1]",
+        "http://[0:0:0:0:0:ffff:7f00:1]:1/v1",
+        "http://[0:0:0:0:0:0:0:1]/v1",
+        "http://127.0.0.1",
+        "http://127.0.0.1/",
+        "http://127.0.0.1:/v1",
+        "http://127.0.0.1:65535/v1",
+        "http://127.0.0.1:00080/v1",
+        "https://127.0.0.1:443/v1",
+        "http://127.0.0.1/a/../v1",
+        "http://127.255.255.255/v1",
+        "http://10.255.255.255/v1",
+        "http://172.16.0.0/v1",
+        "http://192.168.255.255/v1",
+        "http://100.64.0.0/v1",
+        "http://100.127.255.255/v1",
+        "http://100.100.100.201/v1",
+        "http://[fc00::1]/v1",
+        "http://[fdff:ffff::1]/v1",
+        "http://[fd00:ec2::255]/v1",
+        "http://[::ffff:100.64.0.1]/v1",
+    ],
 )
 def test_what_else_is_allowed(url: str) -> None:
     assert allowed(url)
+
+
+def test_requests_are_made_to_an_address_in_its_usual_spelling() -> None:
+    for host in ("0177.0.0.1", "0x7f.1", "2130706433", "127.0.0.1."):
+        assert str(EndpointPolicy().check_form(f"http://{host}:8080/v1")) == "http://127.0.0.1:8080/v1"
+
+
+def test_a_name_in_punycode_is_a_name() -> None:
+    policy = EndpointPolicy(resolve=resolving("192.168.1.5"))
+    assert str(policy.check_form("http://xn--bcher-kva.test:8080/v1")) == "http://xn--bcher-kva.test:8080/v1"
+    assert allowed("http://xn--bcher-kva.test/v1", policy)
 
 
 @given(st.ip_addresses(v=4))
@@ -162,16 +285,80 @@ def test_a_public_endpoint_is_allowed_only_by_its_exact_url() -> None:
         policy.judged("models.test", 80)
 
 
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://models.test/v1/chat",
+        "https://models.test/",
+        "https://models.test:443/v1",
+        "http://models.test:443/v1",
+        "HTTPS://models.test/v1",
+        "https://Models.test/v1",
+    ],
+)
+def test_another_url_of_the_same_host_is_refused_before_any_request(url: str) -> None:
+    policy = EndpointPolicy(frozenset({"https://models.test/v1"}), resolving("8.8.8.8"))
+    with pytest.raises(EndpointRefused, match="allows another URL of this host"):
+        policy.check_form(url)
+    assert not policy.is_public(url)
+
+
+def test_a_public_address_is_allowed_by_its_exact_url_too() -> None:
+    policy = EndpointPolicy(frozenset({"http://8.8.8.8:8080/v1", "https://[2606:4700::1111]/v1"}))
+    assert allowed("http://8.8.8.8:8080/v1", policy)
+    assert allowed("https://[2606:4700::1111]/v1", policy)
+    assert not allowed("http://8.8.8.8/v1", policy)
+    assert not allowed("http://134744072:8080/v1", policy)
+
+
+def test_private_endpoints_stay_allowed_beside_a_public_one() -> None:
+    policy = EndpointPolicy(frozenset({"https://models.test/v1"}))
+    assert allowed("http://127.0.0.1:8080/v1", policy)
+    assert not policy.is_public("http://127.0.0.1:8080/v1")
+    assert not EndpointPolicy().is_public("")
+
+
 def test_a_public_endpoint_must_be_well_formed() -> None:
     with pytest.raises(EndpointRefused, match="not an http or https URL"):
         EndpointPolicy(frozenset({"models.test"}))
 
 
-@pytest.mark.parametrize("address", ["169.254.169.254", "100.100.100.200", "224.0.0.1", "64:ff9b::808:808", "0.0.0.0"])
+@pytest.mark.parametrize(
+    "address",
+    [
+        "0.0.0.0",
+        "169.254.169.254",
+        "100.100.100.200",
+        "168.63.129.16",
+        "192.0.0.192",
+        "192.88.99.1",
+        "198.18.0.1",
+        "203.0.113.5",
+        "224.0.0.1",
+        "255.255.255.255",
+        "::",
+        "::8.8.8.8",
+        "::ffff:169.254.169.254",
+        "::ffff:0:8.8.8.8",
+        "64:ff9b::808:808",
+        "2001::1",
+        "2001:db8::1",
+        "2002:808:808::1",
+        "3fff::1",
+        "fd00:ec2::254",
+        "fe80::1",
+        "fec0::1",
+        "ff02::1",
+    ],
+)
 def test_not_even_an_exact_url_leads_to_a_metadata_service(address: str) -> None:
     assert not allowed(
         "https://models.test/v1", EndpointPolicy(frozenset({"https://models.test/v1"}), resolving(address))
     )
+    spelt = f"https://[{address}]/v1" if ":" in address else f"https://{address}/v1"
+    assert refusal_of_public(spelt) is not None
+    with pytest.raises(EndpointRefused):
+        EndpointPolicy(frozenset({spelt}))
 
 
 def test_a_refusal_says_why_and_keeps_passwords_to_itself() -> None:
