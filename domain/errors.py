@@ -371,11 +371,9 @@ class StoreReadOnly(StoreFailure):
     code = "store_read_only"
     title = "The store cannot be written"
 
-    def __init__(self, where: str) -> None:
+    def __init__(self, where: str, todo: str = "Make the directory and its files writable for this user") -> None:
         super().__init__(
-            f"The store at {where} is read-only, so nothing was recorded. Make the directory and its files writable for "
-            "this user, then try again.",
-            where=where,
+            f"The store at {where} is read-only, so nothing was recorded. {todo}, then try again.", where=where
         )
 
 

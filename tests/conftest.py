@@ -6,7 +6,10 @@ from pathlib import Path
 import pytest
 
 from adapters.event_log.log import SqlEventLog
+from tests.fakes.postgresql import database_url, postgresql_server
 from tests.fakes.time_and_names import NumberedNames, TickingClock
+
+__all__ = ["database_url", "log", "postgresql_server", "store"]
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ def version_at(connection: Connection, stream: str, position: int) -> int:
 def head_at(connection: Connection, stream: str, position: int) -> int | None:
     """The head as it was at a position, None before the story began. Few events lie between two that set it."""
     newest = {"of": stream, "numbered": version_at(connection, stream, position)}
-    with connection.execution_options(yield_per=20).execute(_BACKWARDS, newest) as rows:
+    with connection.execute(_BACKWARDS, newest, execution_options={"yield_per": 20}) as rows:
         return next((head for row in rows if (head := _head_set_by(row.topic, row.payload)) is not None), None)
 
 

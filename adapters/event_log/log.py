@@ -11,12 +11,11 @@ from pydantic import ValidationError
 from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from adapters.event_log import chain, decision_tables, slices, tables
-from adapters.event_log.failures import explained
-from adapters.event_log.opened_file import OpenedFile
+from adapters.event_log.database import Database
 from adapters.event_log.prepared import Prepared, inserting
 from adapters.event_log.reading import LogReading
 from adapters.event_log.recorder import SqlRecorder, StampedEvent
-from adapters.event_log.sqlite import writing_engine
+from adapters.event_log.sqlite import SqliteFile
 from adapters.event_log.tables import LOG_FORMAT, event, stream_head
 from domain.campaign.commands import CampaignCommand
 from domain.campaign.decide import decide
@@ -52,34 +51,37 @@ class SqlEventLog(LogReading):
     """The log of one store. One thread writes at a time, each in its own name: to wait for another thread to do it
     would cost a third of an append. Reads have connections of their own.
 
-    Closed by `close`. Opening a store that a newer program wrote raises StoreNewer and touches nothing. While the file
-    is not where it was opened, every method raises StoreReplaced.
+    The store is in a database, or in the SQLite file at a path. Closed by `close`. Opening a store that a newer program
+    wrote raises StoreNewer and touches nothing. While it is not the store that was opened, every method raises
+    StoreReplaced.
     """
 
-    def __init__(self, path: Path, clock: Clock, ids: IdSource, events: EventCatalogue | None = None) -> None:
-        super().__init__(path, events or catalogue())
+    def __init__(
+        self, place: Path | Database, clock: Clock, ids: IdSource, events: EventCatalogue | None = None
+    ) -> None:
+        super().__init__(SqliteFile(place) if isinstance(place, Path) else place, events or catalogue())
         self._clock = clock
         self._ids = ids
-        self._writes = writing_engine(path)
+        self._writes = self._database.writing_engine()
         self._writing = Lock()
         self._closed = False
-        self.recorder = SqlRecorder(self._writes, self._reads)
+        self.recorder = SqlRecorder(self._database, self._writes, self._reads)
         try:
-            with explained(self._where):
-                self._open(path)
+            with self._database.explained():
+                self._open()
         except BaseException:
             self.close()
             raise
 
-    def _open(self, path: Path) -> None:
-        if path.exists() and path.stat().st_size > 0:
+    def _open(self) -> None:
+        if self._database.holds_a_store():
             self._refuse_newer()
         with self._writes.begin() as connection:
-            self._file = OpenedFile(path)
             written_by = self._format(connection)
             if written_by is not None and written_by < LOG_FORMAT:
                 self._upgrade(connection)
             tables.metadata.create_all(connection)
+            self._database.prepare(connection)
             if written_by is None:
                 connection.execute(insert(tables.store).values(format=LOG_FORMAT))
 
@@ -108,11 +110,12 @@ class SqlEventLog(LogReading):
         """Closes every connection, after the write that is under way. Nothing can be written any more."""
         with self._writing:
             self._closed = True
+        self.recorder.close()
         self._writes.dispose()
         self._reads.dispose()
 
     def listen(self, listener: Event) -> None:
-        """Sets this event whenever this process appended something."""
+        """Sets this event whenever this process appended something; another too, where the database tells."""
         self.recorder.listen(listener)
 
     def execute(self, command: CampaignCommand) -> Execution:
@@ -168,17 +171,18 @@ class SqlEventLog(LogReading):
         self._write(rebuilt)
 
     def _refold(self, connection: Connection) -> None:
-        for row in connection.execute(select(event).order_by(event.c.position)).mappings():
+        events = select(event).order_by(event.c.position)
+        for row in connection.execute(events, execution_options={"yield_per": 500}).mappings():
             decision_tables.fold(connection, self._recorded(row))
 
     def _write(self, work: Callable[[Connection], _Result]) -> _Result:
         with self._writing:
             if self._closed:
                 raise RuntimeError("the log is closed")
-            self._file.must_stand()  # before anything is opened: SQLite would make an empty file in its place
-            with explained(self._where), self._writes.begin() as connection:
+            self._database.must_stand()  # before anything is opened: SQLite would make an empty file in its place
+            with self._database.explained(), self._writes.begin() as connection:
                 result = work(connection)
-                self._file.must_stand()  # the lock may have been waited for, and what is committed is acknowledged
+                self._database.must_stand()  # the lock may have been waited for, and what is committed is acknowledged
         self.recorder.announce()
         return result
 

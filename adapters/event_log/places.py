@@ -8,7 +8,6 @@ from typing import Any
 
 from sqlalchemy import (
     Connection,
-    Integer,
     Row,
     and_,
     bindparam,
@@ -23,7 +22,7 @@ from sqlalchemy import (
 
 from adapters.event_log import lines
 from adapters.event_log.prepared import Prepared
-from adapters.event_log.tables import branch, node, save_point
+from adapters.event_log.tables import NUMBER, branch, node, save_point
 from domain.campaign.events import BranchNamed, HeadMoved, SavePointRemoved, SavePointSet
 from domain.campaign.facts import NodeFacts, SavePointFacts
 from domain.campaign.naming import folded
@@ -43,10 +42,10 @@ _IN_BRANCH = (
 # A place's own branch, those that grew from it at or below the place, and all that grew from those: by number, which is
 # in the index. Their rows are read after that; in one step, SQLite would go through every branch for each.
 _PLACE = select(
-    cast(bindparam("from_branch"), Integer).label("branch"), cast(bindparam("depth"), Integer).label("down_from")
+    cast(bindparam("from_branch"), NUMBER).label("branch"), cast(bindparam("depth"), NUMBER).label("down_from")
 ).cte("below", recursive=True)
 _BELOW = _PLACE.union_all(
-    select(branch.c.branch, literal(0)).where(
+    select(branch.c.branch, literal(0, NUMBER)).where(
         branch.c.campaign == bindparam("of"),
         branch.c.parent_branch == _PLACE.c.branch,
         branch.c.fork_depth >= _PLACE.c.down_from,

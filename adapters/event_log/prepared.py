@@ -46,7 +46,7 @@ class Prepared:
         self._asked(connection, parameters).close()
 
     def run_all(self, connection: Connection, parameters: Sequence[Parameters]) -> None:
-        """As `run`, for each of them."""
+        """As `run`, for each of them, in one go. Not for PostgreSQL, whose driver would do so in pipeline mode."""
         words = self._in_words(connection.dialect)
         cursor = connection.connection.cursor()
         cursor.executemany(words.text, [{**words.fixed, **one} for one in parameters])

@@ -1,17 +1,14 @@
 """Reading the log: by key and by range, on connections of its own."""
 
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from typing import TypeVar
 
 import orjson
 from sqlalchemy import Connection, RowMapping, bindparam, func, select
 
 from adapters.event_log import history, lines, places, slices
-from adapters.event_log.failures import explained
-from adapters.event_log.opened_file import OpenedFile
+from adapters.event_log.database import Database
 from adapters.event_log.prepared import Prepared, Row
-from adapters.event_log.sqlite import reading_engine
 from adapters.event_log.tables import campaign, event, setting
 from adapters.event_log.verification import verify
 from domain.campaign.facts import CampaignFacts, NodeFacts, SavePointFacts, TurnFacts
@@ -45,13 +42,12 @@ _END_OF_STREAM = Prepared(
 
 
 class LogReading:
-    """The questions that EventLog answers. Raises StoreReplaced while the file is not where it was opened."""
+    """The questions that EventLog answers. Raises StoreReplaced while the store is not the one that was opened."""
 
-    def __init__(self, path: Path, events: EventCatalogue) -> None:
-        self._where = str(path)
+    def __init__(self, database: Database, events: EventCatalogue) -> None:
+        self._database = database
         self._events = events
-        self._reads = reading_engine(path)
-        self._file: OpenedFile
+        self._reads = database.reading_engine()
 
     def settings(self) -> StoredSettings:
         """See EventLog."""
@@ -230,11 +226,11 @@ class LogReading:
 
     def verify(self, stream: str | None = None) -> Verification:
         """See EventLog."""
-        return self._read(lambda connection: verify(connection, self._events, stream))
+        return self._read(lambda connection: verify(connection, self._events, self._database.positions_given, stream))
 
     def _read(self, work: Callable[[Connection], _Result]) -> _Result:
-        self._file.must_stand()
-        with explained(self._where), self._reads.begin() as connection:
+        self._database.must_stand()
+        with self._database.explained(), self._reads.begin() as connection:
             return work(connection)
 
     def _recorded(self, row: Row | RowMapping) -> Recorded:

@@ -6,7 +6,7 @@ its test cases. What is ours (stamps, allow-list, versions without gaps, the cha
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 from uuid import UUID
 
@@ -20,11 +20,12 @@ from eventsourcing.persistence import (
 )
 from sqlalchemy import Connection, Engine, Select, func, select
 
-from adapters.event_log.prepared import Prepared, inserting
+from adapters.event_log.database import Database, Ears
+from adapters.event_log.prepared import Prepared
 from adapters.event_log.tables import event
 
 POLL_SECONDS = 0.5
-"""How soon a subscription notices what another process appended."""
+"""How soon a subscription notices what another process appended, where nothing wakes it."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,6 @@ class StampedEvent(StoredEvent):
     chain: bytes = b""
 
 
-_INSERT = inserting(event, without=("position",))
 _STORED = select(event.c.stream, event.c.version, event.c.topic, event.c.payload)
 _NOTIFIED = select(event.c.position, event.c.stream, event.c.version, event.c.topic, event.c.payload)
 _LAST = Prepared(select(func.max(event.c.position)))
@@ -52,10 +52,13 @@ class SqlRecorder(ApplicationRecorder):
     `insert_into` works inside a transaction of the caller; the other methods have their own.
     """
 
-    def __init__(self, writes: Engine, reads: Engine) -> None:
+    def __init__(self, database: Database, writes: Engine, reads: Engine) -> None:
+        self._database = database
         self._writes = writes
         self._reads = reads
         self._listeners: set[Event] = set()
+        self._ears: Ears | None = None
+        self._listening = Lock()
 
     def insert_events(self, stored_events: Sequence[StoredEvent], **_: Any) -> Sequence[int]:
         """Appends all or none; the positions they got. IntegrityError when one (stream, version) is taken."""
@@ -69,11 +72,9 @@ class SqlRecorder(ApplicationRecorder):
         if not stored_events:
             return []
         try:
-            _INSERT.run_all(connection, [_row(stored) for stored in stored_events])
+            return self._database.insert(connection, [_row(stored) for stored in stored_events])
         except connection.dialect.loaded_dbapi.IntegrityError as error:
             raise IntegrityError(str(error)) from error
-        last = _LAST.value(connection, {})
-        return list(range(last - len(stored_events) + 1, last + 1))
 
     def select_events(
         self,
@@ -120,12 +121,21 @@ class SqlRecorder(ApplicationRecorder):
         return LogSubscription(self, gt, topics)
 
     def listen(self, listener: Event) -> None:
-        """Sets this event whenever something was appended by this process."""
+        """Sets this event whenever something was appended by this process; by others too, where the database tells."""
         self._listeners.add(listener)
+        with self._listening:
+            if self._ears is None:
+                self._ears = self._database.ears(self.announce)
 
     def unlisten(self, listener: Event) -> None:
         """Ends that."""
         self._listeners.discard(listener)
+
+    def close(self) -> None:
+        """Hears no other processes any more."""
+        with self._listening:
+            if self._ears is not None:
+                self._ears.close()
 
     def announce(self) -> None:
         """Wakes whoever listens: something was committed."""
@@ -134,7 +144,7 @@ class SqlRecorder(ApplicationRecorder):
 
 
 class LogSubscription(Subscription[SqlRecorder]):
-    """Yields events as they are appended, by this process (woken) or another (polled)."""
+    """Yields events as they are appended, by this process or another."""
 
     def __init__(self, recorder: SqlRecorder, gt: int | None = None, topics: Sequence[str] = ()) -> None:
         super().__init__(recorder, gt, topics)

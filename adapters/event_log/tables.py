@@ -6,6 +6,7 @@ event that holds its words.
 """
 
 from sqlalchemy import (
+    BigInteger,
     Boolean,
     Column,
     Index,
@@ -20,6 +21,9 @@ from sqlalchemy import (
 LOG_FORMAT = 2
 """The format of the store. A store with a larger number was written by a newer program and is not opened."""
 
+NUMBER = BigInteger().with_variant(Integer(), "sqlite")
+"""SQLite has one kind of whole number, and only INTEGER for a key that it counts up itself."""
+
 metadata = MetaData()
 
 store = Table("store", metadata, Column("format", Integer, nullable=False))
@@ -27,12 +31,12 @@ store = Table("store", metadata, Column("format", Integer, nullable=False))
 event = Table(
     "event",
     metadata,
-    # AUTOINCREMENT: the position of a removed newest event is never given again.
-    Column("position", Integer, primary_key=True, autoincrement=True),
+    # SQLite counts, and elsewhere the log does: the position of a removed newest event is never given again.
+    Column("position", NUMBER, primary_key=True, autoincrement=False),
     Column("stream", Text, nullable=False),
-    Column("version", Integer, nullable=False),
+    Column("version", NUMBER, nullable=False),
     Column("topic", Text, nullable=False),
-    Column("schema_version", Integer, nullable=False),
+    Column("schema_version", NUMBER, nullable=False),
     Column("event_id", Text, nullable=False),
     Column("at", Text, nullable=False),
     Column("turn", Text),
@@ -48,7 +52,7 @@ stream_head = Table(
     "stream_head",
     metadata,
     Column("stream", Text, primary_key=True),
-    Column("version", Integer, nullable=False),
+    Column("version", NUMBER, nullable=False),
     Column("chain", LargeBinary, nullable=False),
     sqlite_with_rowid=False,
 )
@@ -60,12 +64,12 @@ campaign = Table(
     Column("settings", Text, nullable=False),
     Column("created_at", Text, nullable=False),
     Column("revised_at", Text, nullable=False),
-    Column("head", Integer, nullable=False),
-    Column("tip", Integer, nullable=False),
-    Column("last_node", Integer, nullable=False),
-    Column("last_branch", Integer, nullable=False),
+    Column("head", NUMBER, nullable=False),
+    Column("tip", NUMBER, nullable=False),
+    Column("last_node", NUMBER, nullable=False),
+    Column("last_branch", NUMBER, nullable=False),
     Column("open_turn", Text),
-    Column("last_prompt", Integer),
+    Column("last_prompt", NUMBER),
     sqlite_with_rowid=False,
 )
 
@@ -73,14 +77,14 @@ node = Table(
     "node",
     metadata,
     Column("campaign", Text, primary_key=True),
-    Column("node", Integer, primary_key=True, autoincrement=False),
-    Column("parent", Integer),
+    Column("node", NUMBER, primary_key=True, autoincrement=False),
+    Column("parent", NUMBER),
     Column("kind", Text, nullable=False),
-    Column("branch", Integer, nullable=False),
-    Column("depth", Integer, nullable=False),
+    Column("branch", NUMBER, nullable=False),
+    Column("depth", NUMBER, nullable=False),
     Column("turn", Text),
-    Column("children", Integer, nullable=False),
-    Column("text_at", Integer, nullable=False),
+    Column("children", NUMBER, nullable=False),
+    Column("text_at", NUMBER, nullable=False),
     Index("node_by_place", "campaign", "branch", "depth"),
     Index("node_by_parent", "campaign", "parent"),
     sqlite_with_rowid=False,
@@ -90,14 +94,14 @@ branch = Table(
     "branch",
     metadata,
     Column("campaign", Text, primary_key=True),
-    Column("branch", Integer, primary_key=True, autoincrement=False),
+    Column("branch", NUMBER, primary_key=True, autoincrement=False),
     # The branch and the depth of the node that this branch grew from; none for the first branch.
-    Column("parent_branch", Integer),
-    Column("fork_depth", Integer, nullable=False),
+    Column("parent_branch", NUMBER),
+    Column("fork_depth", NUMBER, nullable=False),
     # The end of the branch, and the position at which it was last the head; 0 for one that never was.
-    Column("leaf", Integer, nullable=False),
-    Column("leaf_depth", Integer, nullable=False),
-    Column("headed_at", Integer, nullable=False),
+    Column("leaf", NUMBER, nullable=False),
+    Column("leaf_depth", NUMBER, nullable=False),
+    Column("headed_at", NUMBER, nullable=False),
     Column("name", Text),
     Column("folded", Text),
     Index("branch_by_fork", "campaign", "parent_branch", "fork_depth"),
@@ -112,8 +116,8 @@ save_point = Table(
     Column("save_point", Text, primary_key=True),
     Column("name", Text, nullable=False),
     Column("folded", Text, nullable=False),
-    Column("node", Integer, nullable=False),
-    Column("set_at", Integer, nullable=False),
+    Column("node", NUMBER, nullable=False),
+    Column("set_at", NUMBER, nullable=False),
     UniqueConstraint("campaign", "folded"),
     sqlite_with_rowid=False,
 )
@@ -125,20 +129,20 @@ turn = Table(
     Column("turn", Text, primary_key=True),
     Column("operation", Text, nullable=False),
     Column("kind", Text, nullable=False),
-    Column("parent", Integer, nullable=False),
-    Column("retry_of", Integer),
+    Column("parent", NUMBER, nullable=False),
+    Column("retry_of", NUMBER),
     Column("process", Text, nullable=False),
     Column("request_hash", Text, nullable=False),
     Column("idempotency_key", Text),
-    Column("player_node", Integer),
-    Column("narration", Integer),
-    Column("prompt_at", Integer),
-    Column("floor_depth", Integer),
-    Column("history_budget", Integer),
+    Column("player_node", NUMBER),
+    Column("narration", NUMBER),
+    Column("prompt_at", NUMBER),
+    Column("floor_depth", NUMBER),
+    Column("history_budget", NUMBER),
     Column("cancel_requested", Boolean, nullable=False),
     Column("ended", Text),
-    Column("opened_at", Integer, nullable=False),
-    Column("closed_at", Integer),
+    Column("opened_at", NUMBER, nullable=False),
+    Column("closed_at", NUMBER),
     sqlite_with_rowid=False,
 )
 
@@ -156,7 +160,7 @@ setting = Table(
     metadata,
     Column("name", Text, primary_key=True),
     Column("value", Text, nullable=False),
-    Column("position", Integer, nullable=False),
+    Column("position", NUMBER, nullable=False),
     sqlite_with_rowid=False,
 )
 

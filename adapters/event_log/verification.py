@@ -5,11 +5,11 @@ anew; against that, the head hash can be noted elsewhere and compared.
 """
 
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from types import NoneType
 
-from sqlalchemy import Connection, Row, RowMapping, func, select, text, type_coerce
+from sqlalchemy import Connection, Row, RowMapping, func, select, type_coerce
 from sqlalchemy.types import NullType
 
 from adapters.event_log import chain, lines
@@ -41,17 +41,26 @@ class _Walk:
     deleted: int = 0
 
 
-def verify(connection: Connection, events: EventCatalogue, stream: str | None = None) -> Verification:
+def verify(
+    connection: Connection,
+    events: EventCatalogue,
+    positions_given: Callable[[Connection], int],
+    stream: str | None = None,
+) -> Verification:
     """Checks every event of one stream, or of all, in order of position, and then the ends."""
     walk = _Walk(connection, events)
     query = _AS_STORED.order_by(event.c.position)
     query = query.where(event.c.stream == stream) if stream is not None else query
-    for row in connection.execution_options(yield_per=500).execute(query).mappings():
-        why = _misfit(walk, row)
-        if why is not None:
-            bad = FirstBad(str(row["stream"]), row["version"], row["position"], why)
-            return Verification(walk.count, _head(walk, stream), bad)
-    return Verification(walk.count, _head(walk, stream), _missing(connection, walk, stream))
+    with connection.execute(query, execution_options={"yield_per": 500}) as rows:
+        for row in rows.mappings():
+            why = _misfit(walk, row)
+            if why is not None:
+                first = FirstBad(str(row["stream"]), row["version"], row["position"], why)
+                return Verification(walk.count, _head(walk, stream), first)
+    bad = _missing(connection, walk, stream)
+    if bad is None and stream is None:
+        bad = _wrong_count(connection, walk, positions_given(connection))
+    return Verification(walk.count, _head(walk, stream), bad)
 
 
 def _misfit(walk: _Walk, row: RowMapping) -> str | None:
@@ -110,7 +119,7 @@ def _follow(walk: _Walk, stream: str, happened: DomainEvent) -> str | None:
 
 
 def _missing(connection: Connection, walk: _Walk, stream: str | None) -> FirstBad | None:
-    """What the walk should have met and did not: the end of a stream, or events without a trace."""
+    """The first stream that does not end where it should."""
     query = select(stream_head).order_by(stream_head.c.stream)
     query = query.where(stream_head.c.stream == stream) if stream is not None else query
     heads = {row.stream: row for row in connection.execute(query)}
@@ -118,7 +127,7 @@ def _missing(connection: Connection, walk: _Walk, stream: str | None) -> FirstBa
         bad = _wrong_end(name, walk.ends.get(name, (0, chain.BEGINNING)), heads.get(name))
         if bad is not None:
             return bad
-    return _wrong_count(connection, walk) if stream is None else None
+    return None
 
 
 def _wrong_end(name: str, found: tuple[int, bytes], head: Row[tuple[str, int, bytes]] | None) -> FirstBad | None:
@@ -134,10 +143,8 @@ def _wrong_end(name: str, found: tuple[int, bytes], head: Row[tuple[str, int, by
     return FirstBad(name, version, None, "the end of the stream is not the one that was recorded")
 
 
-def _wrong_count(connection: Connection, walk: _Walk) -> FirstBad | None:
-    if connection.dialect.name != "sqlite":
-        return None  # elsewhere a sequence may skip numbers
-    given = connection.execute(text("SELECT seq FROM sqlite_sequence WHERE name = 'event'")).scalar() or 0
+def _wrong_count(connection: Connection, walk: _Walk, given: int) -> FirstBad | None:
+    """Events without a trace: each position that was given has its event, or a tombstone that counts it."""
     newest = connection.execute(select(func.max(event.c.position))).scalar() or 0
     if newest > given:
         return FirstBad("", 0, newest, f"an event stands at position {newest}, and only {given} were ever given")

@@ -5,6 +5,7 @@ without positions; an application recorder returns them, and `ApplicationRecorde
 """
 
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -13,12 +14,23 @@ from types import ModuleType
 from unittest import TestCase
 from uuid import uuid4
 
+import pytest
 from eventsourcing.persistence import ApplicationRecorder
 
 from adapters.event_log import tables
+from adapters.event_log.database import Database
+from adapters.event_log.postgresql import PostgresqlStore
 from adapters.event_log.recorder import SqlRecorder
-from adapters.event_log.sqlite import reading_engine, writing_engine
+from adapters.event_log.sqlite import SqliteFile
 from tests.fakes.event_log import MemoryRecorder
+from tests.fakes.postgresql import Server
+
+
+def _wait_for_readers() -> None:
+    """The library's cases tell their readers to stop, and do not wait until they have."""
+    for thread in set(threading.enumerate()) - {threading.main_thread()}:
+        if "read_continuously" in thread.name:
+            thread.join()
 
 
 @contextmanager
@@ -42,14 +54,35 @@ class _OnSql(TestCase):
         return str(uuid4())
 
     def create_recorder(self) -> SqlRecorder:
+        database = self.database()
+        writes, reads = database.writing_engine(), database.reading_engine()
+        with writes.begin() as connection:
+            tables.metadata.create_all(connection)
+            database.prepare(connection)
+        recorder = SqlRecorder(database, writes, reads)
+        for close in (writes.dispose, reads.dispose, recorder.close):
+            self.addCleanup(close)
+        self.addCleanup(_wait_for_readers)
+        return recorder
+
+    def database(self) -> Database:
+        raise NotImplementedError
+
+
+class _OnSqlite(_OnSql):
+    def database(self) -> Database:
         directory = TemporaryDirectory()
         self.addCleanup(directory.cleanup)
-        path = Path(directory.name) / "log.db"
-        writes, reads = writing_engine(path), reading_engine(path)
-        self.addCleanup(writes.dispose)
-        self.addCleanup(reads.dispose)
-        tables.metadata.create_all(writes)
-        return SqlRecorder(writes, reads)
+        return SqliteFile(Path(directory.name) / "log.db")
+
+
+class _OnPostgresql(_OnSql):
+    @pytest.fixture(autouse=True)
+    def _server(self, postgresql_server: Server) -> None:
+        self.server = postgresql_server
+
+    def database(self) -> Database:
+        return PostgresqlStore(self.enterContext(self.server.database()))
 
 
 class _InMemory(TestCase):
@@ -60,7 +93,12 @@ class _InMemory(TestCase):
         return MemoryRecorder()
 
 
-class TestSqlRecorder(_OnSql, persistence.ApplicationRecorderTestCase[SqlRecorder]):
+class TestSqliteRecorder(_OnSqlite, persistence.ApplicationRecorderTestCase[SqlRecorder]):
+    def test_insert_subscribe(self) -> None:
+        self.optional_test_insert_subscribe()
+
+
+class TestPostgresqlRecorder(_OnPostgresql, persistence.ApplicationRecorderTestCase[SqlRecorder]):
     def test_insert_subscribe(self) -> None:
         self.optional_test_insert_subscribe()
 
@@ -70,7 +108,11 @@ class TestMemoryRecorder(_InMemory, persistence.ApplicationRecorderTestCase[Memo
         self.optional_test_insert_subscribe()
 
 
-class TestSqlPositionsDoNotInterleave(_OnSql, persistence.NonInterleavingNotificationIDsBaseCase):
+class TestSqlitePositionsDoNotInterleave(_OnSqlite, persistence.NonInterleavingNotificationIDsBaseCase):
+    pass
+
+
+class TestPostgresqlPositionsDoNotInterleave(_OnPostgresql, persistence.NonInterleavingNotificationIDsBaseCase):
     pass
 
 
