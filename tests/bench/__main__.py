@@ -38,15 +38,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="fabula-bench-") as directory:
         for name in arguments.only or BENCHES:
             title, measure = BENCHES[name]
-            more = {"many": True} if name == "rebuilding" and arguments.many else {}
-            show(title, measure(Path(directory) / name, quick=arguments.quick, **more), console)
+            show(title, measure(Path(directory) / name, quick=arguments.quick), console)
     console.print(f"{perf_counter() - begun:.0f} seconds")
 
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.bench", description=__doc__)
     parser.add_argument("--quick", action="store_true", help="fewer repetitions and shorter stories; about a minute")
-    parser.add_argument("--many", action="store_true", help="views are built from 200,000 events in place of 50,000")
     parser.add_argument("--only", action="append", choices=sorted(BENCHES), help="one bench; may be repeated")
     return parser.parse_args()
 

@@ -1,153 +1,116 @@
-"""Building each view from nothing, against SQLite alone writing the same rows.
-
-A rebuild runs in a process of its own, so that its memory can be told apart: `python -m tests.bench.rebuilding LOG
-VIEWS NAME` prints its seconds and by how many megabytes it grew.
-"""
+"""Building each view from nothing, against SQLite alone writing the very same rows."""
 
 import json
-import logging
 import shutil
-import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median
 from time import perf_counter
 
-import structlog
-
-from api.use_cases.prompting import record_of
-from projections.all import ALL, open_views
-from tests.bench.prose import Prose
-from tests.bench.stories import CAMPAIGN, Teller, grow, opened_log, start
+from projections.all import ALL
+from projections.projection import Projection
+from tests.bench.prose import SEED
 from tests.bench.table import Figure, at_least, at_most, told
 
-EVENTS = 50_000
-MANY_EVENTS = 200_000
+EVENTS = 200_000
 QUICK_EVENTS = 5_000
 RATIO = 0.25
 GROWTH_MEGABYTES = 16
 """What a log five times as long may add to the memory of a rebuild."""
+START_SECONDS = 2.0
 
-_PAGE = 1000
-_EVENTS_A_NODE = 2.65
-_NODES_AT_ONCE = 400
 _SHARE = 5
-_PRAGMAS = ("journal_mode=WAL", "synchronous=NORMAL", "cache_size=-16384", "wal_autocheckpoint=4000")
+_STARTS = 5
+_NOWHERE = subprocess.DEVNULL
 
 
-def measure(home: Path, *, quick: bool, many: bool = False) -> list[Figure]:
-    """Events a second, the ratio and the memory of each view."""
-    events = QUICK_EVENTS if quick else MANY_EVENTS if many else EVENTS
-    times = 1 if quick else 3
-    _build(home / "short", home / "long", events)
-    figures = [
-        figure
-        for projection in ALL
-        for figure in _rebuilt(home, projection.name, len(projection.topics), events, times)
-    ]
-    return [
-        *figures,
-        told("repetitions", f"{times} of each, after each other in turn, from a log of {events:,} events"),
-    ]
+@dataclass(frozen=True)
+class _Bench:
+    """Two logs out of one seed, one a fifth as long as the other, and how often each rebuild is measured."""
+
+    home: Path
+    events: int
+    times: int
+
+    @property
+    def long(self) -> Path:
+        return self.home / "long"
+
+    @property
+    def short(self) -> Path:
+        return self.home / "short"
+
+    @property
+    def views(self) -> Path:
+        return self.home / "views"
 
 
-def _rebuilt(home: Path, name: str, topics: int, events: int, times: int) -> Iterator[Figure]:
-    ours, raw, grown = [], [], []
-    for _ in range(times):
-        seconds, megabytes = _in_a_process(home / "long", home / "views", name)
-        ours.append(seconds)
-        grown.append(megabytes)
-        raw.append(_by_sqlite_alone(next((home / "views").glob(f"{name}.v*.db")), home / "raw.db"))
-    _, short = _in_a_process(home / "short", home / "views", name)
-    rate = f"{events / median(ours):,.0f}   (of {topics} kinds; {median(ours):.2f} s, SQLite alone {median(raw):.2f} s)"
+def measure(home: Path, *, quick: bool) -> list[Figure]:
+    """Events a second, the ratio and the memory of each view; and the start with all of them."""
+    bench = _Bench(home, QUICK_EVENTS if quick else EVENTS, times=1 if quick else 3)
+    generated = list(_generated(bench))
+    rounds = [_all_anew(bench) for _ in range(bench.times)]
+    rebuilt = [figure for projection in ALL for figure in _rebuilt(bench, projection, rounds)]
+    repeated = f"{bench.times} of each, from a log of {bench.events:,} events of many stories"
+    return [*generated, *rebuilt, *_started(bench), told("repetitions", repeated)]
+
+
+def _generated(bench: _Bench) -> Iterator[Figure]:
+    """Both logs, written at the same time."""
+    begun = perf_counter()
+    writers = [_generating(bench.long, bench.events), _generating(bench.short, bench.events // _SHARE)]
+    for writer in writers:
+        if writer.wait() != 0:
+            raise subprocess.CalledProcessError(writer.returncode, writer.args)
+        if writer is writers[0]:
+            yield told("writing the log: events a second", f"{bench.events / (perf_counter() - begun):,.0f}")
+
+
+def _generating(store: Path, events: int) -> subprocess.Popen[bytes]:
+    size = ["--seed", str(SEED), "--events", str(events)]
+    return subprocess.Popen([*_module("replays.generated_log"), *size, str(store)], stdout=_NOWHERE, stderr=_NOWHERE)
+
+
+def _all_anew(bench: _Bench) -> dict[str, dict[str, float]]:
+    """Every view rebuilt from nothing: what each took."""
+    shutil.rmtree(bench.views, ignore_errors=True)
+    return {projection.name: _process("view_process", bench.long, bench.views, projection.name) for projection in ALL}
+
+
+def _rebuilt(bench: _Bench, projection: Projection, rounds: Sequence[dict[str, dict[str, float]]]) -> Iterator[Figure]:
+    name, ours = projection.name, [each[projection.name] for each in rounds]
+    short = _process("view_process", bench.short, bench.home / "short_views", name)
+    alone = _process("row_writes", bench.long, bench.home / "noted_views", name, bench.times)
+    seconds = median(said["seconds"] for said in ours)
+    rate = f"{bench.events / seconds:,.0f}   (of {len(projection.topics)} kinds; {seconds:.2f} s)"
     yield told(f"{name}: events a second", rate)
-    yield at_least(f"{name}: raw time / our time (wanted later)", median(raw) / median(ours), RATIO)
-    more = median(grown) - short
+    note = f"   ({alone['same']:.3f} s, {alone['writes']:,.0f} rows)"
+    yield at_least(f"{name}: SQLite's time for the very same writes / ours", alone["same"] / seconds, RATIO, note=note)
+    final = f"{alone['final'] / seconds:.2f}   ({alone['final']:.3f} s, {alone['rows']:,.0f} rows)"
+    yield told(f"{name}: the same for the rows that stand in the end", final)
+    more = median(said["megabytes"] for said in ours) - short["megabytes"]
     yield at_most(f"{name}: memory that a log {_SHARE} times as long adds", more, GROWTH_MEGABYTES, unit=" MB")
 
 
-def _build(short: Path, long: Path, events: int) -> None:
-    """A log of so many events, and one of a fifth of them, which is its beginning."""
-    prose = Prose()
-    with opened_log(short, durable=False) as log:
-        start(log, prose)
-        teller = Teller(log, prose)
-        for _ in range(40):  # until a record is as large as they get
-            teller.turn()
-    _extend(short, events // _SHARE)
-    shutil.copytree(short, long)
-    _extend(long, events)
-
-
-def _extend(home: Path, events: int) -> None:
-    prose = Prose()
-    with opened_log(home, durable=False) as log:
-        recorded = log.last_prompt(CAMPAIGN)
-        assert recorded is not None
-        nodes = log.campaign(CAMPAIGN).last_node
-        while (has := log.max_position()) < events:
-            nodes += max(1, min(_NODES_AT_ONCE, int((events - has) / _EVENTS_A_NODE)))
-            grow(log, prose, nodes, record=record_of(recorded))
-
-
-def _in_a_process(log: Path, views: Path, name: str) -> tuple[float, float]:
-    """Seconds, and megabytes."""
-    shutil.rmtree(views, ignore_errors=True)
-    command = [sys.executable, "-m", "tests.bench.rebuilding", str(log), str(views), name]
-    said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-    return said["seconds"], said["megabytes"]
-
-
-def _by_sqlite_alone(view: Path, raw: Path) -> float:
-    """Seconds for the same rows into the same tables, a page in a transaction as well."""
-    raw.unlink(missing_ok=True)
-    with closing(sqlite3.connect(view)) as source, closing(sqlite3.connect(raw, isolation_level=None)) as target:
-        schema = source.execute(
-            "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY type DESC"
-        ).fetchall()
-        rows = {name: source.execute(f"SELECT * FROM {name}").fetchall() for name, sql in schema if "TABLE" in sql}  # noqa: S608  # the view's own names
-        for pragma in _PRAGMAS:
-            target.execute(f"PRAGMA {pragma}")
+def _started(bench: _Bench) -> Iterator[Figure]:
+    """A process that opens the store, with views that are up to date, and reads each of them."""
+    seconds = []
+    for _ in range(_STARTS):
         begun = perf_counter()
-        for _, sql in schema:
-            target.execute(sql)
-        for name, all_rows in rows.items():
-            _write(target, name, all_rows)
-        return perf_counter() - begun
+        subprocess.run([*_module("tests.bench.view_process"), str(bench.long), str(bench.views)], check=True)
+        seconds.append(perf_counter() - begun)
+    yield at_most("from nothing to a read of every view", median(seconds), START_SECONDS, unit=" s")
 
 
-def _write(target: sqlite3.Connection, table: str, rows: list[tuple[object, ...]]) -> None:
-    for first in range(0, len(rows), _PAGE):
-        page = rows[first : first + _PAGE]
-        target.execute("BEGIN IMMEDIATE")
-        target.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * len(page[0]))})", page)  # noqa: S608
-        target.execute("COMMIT")
+def _process(module: str, *arguments: object) -> dict[str, float]:
+    """What a process of its own has to say, as JSON."""
+    command = [*_module(f"tests.bench.{module}"), *map(str, arguments)]
+    said: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    return said
 
 
-def main() -> None:
-    """Rebuilds one view, and says what it took."""
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.ERROR))
-    home, directory, name = sys.argv[1:]
-    with opened_log(Path(home)) as log:
-        views = open_views(Path(directory), log)
-        before, begun = _peak(), perf_counter()
-        views.rebuild(name)
-        seconds, grown = perf_counter() - begun, _peak() - before
-        views.stop()
-    print(json.dumps({"seconds": seconds, "megabytes": grown}))
-
-
-def _peak() -> float:
-    """The most memory that this process ever had, in megabytes. What `getrusage` says includes its parent's."""
-    status = Path("/proc/self/status")
-    if not status.exists():  # not Linux
-        return 0.0
-    line = next(line for line in status.read_text().splitlines() if line.startswith("VmHWM"))
-    return int(line.split()[1]) / 1024
-
-
-if __name__ == "__main__":
-    main()
+def _module(name: str) -> list[str]:
+    return [sys.executable, "-m", name]

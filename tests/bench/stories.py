@@ -2,22 +2,19 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import cycle, islice
 from pathlib import Path
 
-from sqlalchemy import Connection
-
-from adapters.event_log import slices
-from adapters.event_log.log import SqlEventLog
+from adapters.event_log.log import Execute, SqlEventLog
 from adapters.time_and_names import RandomNames, SystemClock
 from adapters.tokens import TiktokenCounter
 from api.use_cases.prompting import Bodies, Prompter
 from domain.campaign.commands import AcceptNarration, CampaignCommand, OpenTurn, RecordPrompt, StartCampaign
-from domain.campaign.decide import decide
 from domain.campaign.settings import CampaignSettings
 from domain.extraction.extraction import extract_plain
 from domain.installation import Settings
-from domain.prompt.events import Accounting, PromptSent, Window
+from domain.prompt.events import Accounting, Window
 from tests.bench.prose import Prose
 from tests.bench.table import Spent
 
@@ -73,41 +70,28 @@ def start(log: SqlEventLog, prose: Prose, campaign: str = CAMPAIGN) -> None:
     log.execute(StartCampaign(campaign, settings, prose.text(HALF_TURN)))
 
 
-def grow(
-    log: SqlEventLog, prose: Prose, nodes: int, campaign: str = CAMPAIGN, *, record: PromptSent | None = None
-) -> None:
-    """Turns until the story has so many nodes, many in a transaction. Far apart their texts repeat.
-
-    None has a prompt record, unless there is one to give to each.
-    """
+def grow(log: SqlEventLog, prose: Prose, nodes: int, campaign: str = CAMPAIGN) -> None:
+    """Turns without prompt records until the story has so many nodes. Far apart their texts repeat."""
     texts = cycle([prose.text(HALF_TURN) for _ in range(min(nodes, _DIFFERENT))])
-    commands = _growth(texts, log.campaign(campaign).last_node, nodes, campaign, record)
+    commands = _growth(texts, log.campaign(campaign).last_node, nodes, campaign)
     while some := list(islice(commands, _AT_ONCE)):
-        _do_all(log, some)
+        log.execute_together(partial(_do_all, some))
 
 
-def _growth(
-    texts: Iterator[str], has: int, nodes: int, campaign: str, record: PromptSent | None
-) -> Iterator[CampaignCommand]:
+def _do_all(commands: Sequence[CampaignCommand], execute: Execute) -> None:
+    for command in commands:
+        execute(command)
+
+
+def _growth(texts: Iterator[str], has: int, nodes: int, campaign: str) -> Iterator[CampaignCommand]:
     names, number = RandomNames(), 0
     while has < nodes:
         number, turn = number + 1, names.new("t")
         alone = number % CONTINUED == 0 or has == nodes - 1
         yield OpenTurn(campaign, turn, "continue" if alone else "do", "" if alone else next(texts), "p_bench", "0" * 32)
-        if record is not None:
-            yield RecordPrompt(campaign, record.model_copy(update={"turn": turn}))
         reply = next(texts) + next(texts) if alone else next(texts)
         yield AcceptNarration(campaign, turn, reply, "", extract_plain(reply), "stop", ACCOUNT)
         has += 1 if alone else 2
-
-
-def _do_all(log: SqlEventLog, commands: Sequence[CampaignCommand]) -> None:
-    def done(connection: Connection) -> None:
-        for command in commands:
-            facts = slices.load(connection, command)
-            log._append(connection, command.campaign, decide(facts, command))
-
-    log._write(done)
 
 
 class Teller:
