@@ -416,12 +416,19 @@ class ViewBehind(StoreFailure):
     code = "view_behind"
     title = "A view has not caught up"
 
-    def __init__(self, name: str, position: int, wanted: int) -> None:
+    def __init__(self, name: str, position: int, wanted: int, parked_at: int | None = None) -> None:
+        why = (
+            "It is catching up; ask again in a moment."
+            if parked_at is None
+            else f"It is parked: it cannot take in the event at position {parked_at}. `fabula rebuild --status` says why; "
+            f"`fabula rebuild {name}`, or a start of the program, tries again."
+        )
         super().__init__(
-            f"The view {name!r} stands at {position} and this answer needs {wanted}. It is catching up; ask again in a moment.",
+            f"The view {name!r} stands at {position} and this answer needs {wanted}. {why}",
             name=name,
             position=position,
             wanted=wanted,
+            parked_at=parked_at,
         )
 
 

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple, TypeVar
 
 import orjson
 from pydantic import BaseModel, ConfigDict
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from domain.errors import LogDamaged, StoreNewer
 
 Upcaster = Callable[[dict[str, Any]], dict[str, Any]]
+_Model = TypeVar("_Model", bound=BaseModel)
 
 
 class DomainEvent(BaseModel):
@@ -46,6 +47,21 @@ class Recorded:
     event: DomainEvent
     payload_hash: bytes
     chain: bytes
+
+
+class LogEntry(NamedTuple):
+    """An event as a view meets it: its place, and what the view reads of it.
+
+    That is the event itself, or an outline (a model of the few fields that the view needs), or nothing. Most of the time
+    of a rebuild goes into reading payloads, so a view does not read what it has no use for.
+    """
+
+    position: int
+    stream: str
+    topic: str
+    at: str
+    turn: str | None
+    event: BaseModel | None
 
 
 def canonical_json(value: object) -> bytes:
@@ -90,6 +106,32 @@ class EventCatalogue:
 
         Raises StoreNewer for a topic or schema of a newer program, LogDamaged for bytes that are no such event.
         """
+        event_class = self._class_of(topic, schema_version, stream, version)
+        try:
+            return event_class.model_validate(self._brought_up(event_class, schema_version, payload))
+        except _UNINTELLIGIBLE as error:
+            raise _no_such(topic, stream, version, error) from error
+
+    def outline(
+        self,
+        model: type[_Model],
+        topic: str,
+        schema_version: int,
+        payload: bytes,
+        *,
+        stream: str = "",
+        version: int = 0,
+    ) -> _Model:
+        """Those fields of a stored payload that the model has, whatever else is in it. Raises as `decode`."""
+        event_class = self._class_of(topic, schema_version, stream, version)
+        try:
+            if schema_version == event_class.schema_version:
+                return model.model_validate_json(payload)
+            return model.model_validate(self._brought_up(event_class, schema_version, payload))
+        except _UNINTELLIGIBLE as error:
+            raise _no_such(topic, stream, version, error) from error
+
+    def _class_of(self, topic: str, schema_version: int, stream: str, version: int) -> type[DomainEvent]:
         event_class = self._events.get(topic)
         if event_class is None:
             raise StoreNewer(f"an event of the kind {topic!r}")
@@ -97,11 +139,18 @@ class EventCatalogue:
             raise StoreNewer(f"{topic!r} in schema {schema_version}")
         if schema_version < 1:
             raise LogDamaged(stream, version, f"{topic!r} never had a schema {schema_version}")
-        try:
-            data = orjson.loads(payload)
-            for step in range(schema_version, event_class.schema_version):
-                data = self._upcasters[topic, step](data)
-            return event_class.model_validate(data)
-        # Upcasters trust the schema they are for; bytes that are not it make them stumble in any of these ways.
-        except (ValueError, LookupError, TypeError, AttributeError) as error:
-            raise LogDamaged(stream, version, f"its payload is no {topic!r} ({type(error).__name__})") from error
+        return event_class
+
+    def _brought_up(self, event_class: type[DomainEvent], schema_version: int, payload: bytes) -> dict[str, Any]:
+        data: dict[str, Any] = orjson.loads(payload)
+        for step in range(schema_version, event_class.schema_version):
+            data = self._upcasters[event_class.topic, step](data)
+        return data
+
+
+# Upcasters trust the schema they are for; bytes that are not it make them stumble in any of these ways.
+_UNINTELLIGIBLE = (ValueError, LookupError, TypeError, AttributeError)
+
+
+def _no_such(topic: str, stream: str, version: int, error: Exception) -> LogDamaged:
+    return LogDamaged(stream, version, f"its payload is no {topic!r} ({type(error).__name__})")

@@ -4,6 +4,7 @@ from pathlib import Path
 
 from projections.campaigns import CAMPAIGNS
 from projections.engine import Engine
+from projections.place import Storage
 from projections.projection import Projection
 from projections.prompts import PROMPTS
 from projections.source import Source
@@ -12,6 +13,6 @@ from projections.story import STORY
 ALL: tuple[Projection, ...] = (CAMPAIGNS, STORY, PROMPTS)
 
 
-def open_views(directory: Path, log: Source) -> Engine:
-    """The views of this log, in files below `directory`, which is made when it is missing."""
-    return Engine(directory, log, ALL)
+def open_views(storage: Storage | Path, log: Source) -> Engine:
+    """The views of this log, in files below a directory, which is made when it is missing, or in another storage."""
+    return Engine(storage, log, ALL)

@@ -1,7 +1,8 @@
 """The list of campaigns: one row each, newest first."""
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Column, Connection, Integer, MetaData, Table, Text, bindparam, delete, insert, select
 
@@ -14,8 +15,9 @@ from domain.campaign.events import (
     PlayerActed,
     TurnOpened,
 )
-from domain.event import Recorded
-from projections.projection import Projection
+from domain.event import LogEntry
+from projections.checkpoint import Position
+from projections.projection import Projection, whole
 
 metadata = MetaData()
 
@@ -23,7 +25,7 @@ campaign = Table(
     "campaign",
     metadata,
     Column("campaign", Text, primary_key=True),
-    Column("created", Integer, nullable=False, unique=True),
+    Column("created", Position, nullable=False, unique=True),
     Column("title", Text, nullable=False),
     Column("created_at", Text, nullable=False),
     Column("revised_at", Text, nullable=False),
@@ -59,6 +61,7 @@ class CampaignPage:
     next: int | None
 
 
+_Row = dict[str, Any]
 _BY_NAME = select(campaign).where(campaign.c.campaign.in_(bindparam("names", expanding=True)))
 _FORGET = delete(campaign).where(campaign.c.campaign == bindparam("of"))
 _WRITE = insert(campaign)
@@ -72,68 +75,63 @@ def page(connection: Connection, *, limit: int, after: int | None = None) -> Cam
     return CampaignPage(tuple(rows[:limit]), rows[limit - 1].created if len(rows) > limit else None)
 
 
-def fold(connection: Connection, events: Sequence[Recorded]) -> None:
-    """Brings the rows of the campaigns that occur among the events up to date."""
-    rows = _stored(connection, {recorded.stream for recorded in events})
+def fold(connection: Connection, entries: Sequence[LogEntry]) -> None:
+    """Brings the rows of the campaigns that occur among the entries up to date."""
+    rows = _stored(connection, {entry.stream for entry in entries})
     stale = set(rows)
-    for recorded in events:
-        if isinstance(recorded.event, CampaignDeleted):
-            stale.add(recorded.event.campaign)
-            rows.pop(recorded.event.campaign, None)
-        elif isinstance(recorded.event, CampaignStarted):
-            rows[recorded.stream] = _started(recorded, recorded.event)
+    for entry in entries:
+        if isinstance(entry.event, CampaignDeleted):
+            stale.add(entry.event.campaign)
+            rows.pop(entry.event.campaign, None)
+        elif isinstance(entry.event, CampaignStarted):
+            rows[entry.stream] = vars(_started(entry, entry.event))
         else:
-            rows[recorded.stream] = _after(rows[recorded.stream], recorded)
-    _store(connection, stale, rows.values())
+            _note(rows[entry.stream], entry)
+    _store(connection, stale, list(rows.values()))
 
 
-def _started(recorded: Recorded, event: CampaignStarted) -> CampaignRow:
-    return CampaignRow(recorded.stream, recorded.position, event.settings.title, recorded.at, recorded.at)
+def _started(entry: LogEntry, event: CampaignStarted) -> CampaignRow:
+    return CampaignRow(entry.stream, entry.position, event.settings.title, entry.at, entry.at)
 
 
-def _after(row: CampaignRow, recorded: Recorded) -> CampaignRow:
-    match recorded.event:
-        case CampaignRevised(changes=changes):
-            title = row.title if changes.title is None else changes.title
-            return replace(row, title=title, revised_at=recorded.at)
-        case TurnOpened():
-            return replace(row, played_at=recorded.at)
-        case PlayerActed() | NodeRevised():
-            return replace(row, nodes=row.nodes + 1)
-        case NarrationAccepted():
-            return replace(row, nodes=row.nodes + 1, turns=row.turns + 1)
+def _note(row: _Row, entry: LogEntry) -> None:
+    """Changes the row in place: of hundreds of thousands of events most are noted here."""
+    match entry.topic:
+        case TurnOpened.topic:
+            row["played_at"] = entry.at
+        case PlayerActed.topic | NodeRevised.topic:
+            row["nodes"] += 1
+        case NarrationAccepted.topic:
+            row["nodes"] += 1
+            row["turns"] += 1
+        case CampaignRevised.topic if isinstance(entry.event, CampaignRevised):
+            title = entry.event.changes.title
+            row |= {"revised_at": entry.at} | ({} if title is None else {"title": title})
         case _:
-            return row
+            pass
 
 
-def _stored(connection: Connection, names: set[str]) -> dict[str, CampaignRow]:
-    rows = (CampaignRow(*row) for row in connection.execute(_BY_NAME, {"names": sorted(names)}))
-    return {row.campaign: row for row in rows}
+def _stored(connection: Connection, names: set[str]) -> dict[str, _Row]:
+    rows = connection.execute(_BY_NAME, {"names": sorted(names)}).mappings()
+    return {row["campaign"]: dict(row) for row in rows}
 
 
-def _store(connection: Connection, stale: set[str], rows: Iterable[CampaignRow]) -> None:
+def _store(connection: Connection, stale: set[str], rows: list[_Row]) -> None:
     if stale:
         connection.execute(_FORGET, [{"of": name} for name in sorted(stale)])
-    if fresh := [vars(row) for row in rows]:
-        connection.execute(_WRITE, fresh)
+    if rows:
+        connection.execute(_WRITE, rows)
 
 
 CAMPAIGNS = Projection(
     name="campaigns",
     version=1,
     tables=metadata,
-    topics=tuple(
-        event.topic
-        for event in (
-            CampaignStarted,
-            CampaignRevised,
-            CampaignDeleted,
-            TurnOpened,
-            PlayerActed,
-            NarrationAccepted,
-            NodeRevised,
-        )
-    ),
+    reads={
+        **whole(CampaignStarted, CampaignRevised, CampaignDeleted),
+        # That they happened is enough.
+        **dict.fromkeys((TurnOpened.topic, PlayerActed.topic, NarrationAccepted.topic, NodeRevised.topic)),
+    },
     fold=fold,
     sources=(__name__,),
 )

@@ -1,60 +1,139 @@
-"""How far a view has come, kept in its own file so that rows and position are committed together."""
+"""How far a view has come, kept beside its rows so that both are committed together."""
 
+from dataclasses import dataclass
 from datetime import UTC, datetime
 
-from sqlalchemy import Column, Connection, Integer, MetaData, Table, Text, bindparam, insert, select, update
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    Connection,
+    Float,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    bindparam,
+    insert,
+    select,
+    update,
+)
 
 from projections.projection import Stamp
 
 metadata = MetaData()
+
+Position = BigInteger().with_variant(Integer, "sqlite")
+"""The type of a column that holds a position of the log."""
 
 checkpoint = Table(
     "checkpoint",
     metadata,
     Column("name", Text, primary_key=True),
     Column("version", Integer, nullable=False),
-    Column("position", Integer, nullable=False),
+    Column("position", Position, nullable=False),
     Column("fingerprint", Text, nullable=False),
     Column("updated", Text, nullable=False),
+    # Where it was to get to when it was last far behind, and how many positions a second it passed on its way.
+    Column("target", Position, nullable=False),
+    Column("rate", Float),
+    # The event that it cannot take in, and the class of what the fold raised there; both none while it follows.
+    Column("parked_at", Position),
+    Column("error", Text),
+    # sha256 over the rows as they stood when this was last compared with another build of them.
+    Column("digest", Text),
 )
 
-_THIS = (
+
+@dataclass(frozen=True)
+class Standing:
+    """How far a view has come.
+
+    `target` is where it was to get to when it was last far behind, `rate` how many positions a second it passed on its
+    way. A view that is parked cannot take in the event at `parked_at`: `error` is the class of what was raised.
+    """
+
+    position: int
+    target: int = 0
+    rate: float | None = None
+    parked_at: int | None = None
+    error: str | None = None
+    digest: str | None = None
+
+
+_OF_STAMP = (
     (checkpoint.c.name == bindparam("of"))
     & (checkpoint.c.version == bindparam("in_version"))
     & (checkpoint.c.fingerprint == bindparam("by"))
 )
-_STANDING = select(checkpoint.c.position).where(_THIS)
+_BEARER = select(checkpoint.c.name, checkpoint.c.version, checkpoint.c.fingerprint)
+_STANDING = select(
+    checkpoint.c.position,
+    checkpoint.c.target,
+    checkpoint.c.rate,
+    checkpoint.c.parked_at,
+    checkpoint.c.error,
+    checkpoint.c.digest,
+).where(_OF_STAMP)
+_STANDING_LOCKED = _STANDING.with_for_update()
 _ADVANCE = (
     update(checkpoint)
-    .where(_THIS, checkpoint.c.position == bindparam("after"))
-    .values(position=bindparam("to"), updated=bindparam("now"))
+    .where(_OF_STAMP, checkpoint.c.position == bindparam("after"))
+    .values(
+        position=bindparam("to"), target=bindparam("to_target"), rate=bindparam("to_rate"), updated=bindparam("now")
+    )
 )
+_PARK = (
+    update(checkpoint)
+    .where(_OF_STAMP, checkpoint.c.position == bindparam("after"))
+    .values(parked_at=bindparam("at"), error=bindparam("raised"), updated=bindparam("now"))
+)
+_UNPARK = update(checkpoint).where(_OF_STAMP).values(parked_at=None, error=None)
+_NOTE_DIGEST = update(checkpoint).where(_OF_STAMP).values(digest=bindparam("to_digest"))
 
 
-def standing(connection: Connection, stamp: Stamp) -> int | None:
-    """The position of a view that this code folded, None for one that other code did."""
-    position: int | None = connection.execute(_STANDING, _key(stamp)).scalar()
-    return position
+def bearer(connection: Connection) -> Stamp | None:
+    """Whose rows these are, None without a checkpoint."""
+    row = connection.execute(_BEARER).one_or_none()
+    return None if row is None else Stamp(*row)
 
 
-def advance(connection: Connection, stamp: Stamp, after: int, to: int) -> bool:
+def standing(connection: Connection, stamp: Stamp, *, locked: bool = False) -> Standing | None:
+    """How far a view has come that this code folded, None for one that other code did.
+
+    `locked` keeps it from moving until the transaction ends.
+    """
+    row = connection.execute(_STANDING_LOCKED if locked else _STANDING, _key(stamp)).one_or_none()
+    return None if row is None else Standing(*row)
+
+
+def advance(
+    connection: Connection, stamp: Stamp, after: int, to: int, *, target: int = 0, rate: float | None = None
+) -> bool:
     """Moves the position from `after` to `to`. False when it is no longer there: another was faster."""
-    moved = connection.execute(_ADVANCE, {**_key(stamp), "after": after, "to": to, "now": _now()})
-    return moved.rowcount == 1
+    step = {"after": after, "to": to, "to_target": target, "to_rate": rate, "now": _now()}
+    return connection.execute(_ADVANCE, {**_key(stamp), **step}).rowcount == 1
+
+
+def park(connection: Connection, stamp: Stamp, after: int, at: int, raised: str) -> bool:
+    """Notes that the event at position `at` cannot be taken in. False when the view no longer stands at `after`."""
+    parking = {"after": after, "at": at, "raised": raised, "now": _now()}
+    return connection.execute(_PARK, {**_key(stamp), **parking}).rowcount == 1
+
+
+def unpark(connection: Connection, stamp: Stamp) -> None:
+    """Lets a parked view be tried again."""
+    connection.execute(_UNPARK, _key(stamp))
+
+
+def note_digest(connection: Connection, stamp: Stamp, digest: str) -> None:
+    """Keeps what the rows came to when they were compared."""
+    connection.execute(_NOTE_DIGEST, {**_key(stamp), "to_digest": digest})
 
 
 def begin(connection: Connection, stamp: Stamp) -> None:
     """The first checkpoint of an empty view: position 0."""
-    connection.execute(
-        insert(checkpoint),
-        {
-            "name": stamp.name,
-            "version": stamp.version,
-            "position": 0,
-            "fingerprint": stamp.fingerprint,
-            "updated": _now(),
-        },
-    )
+    row = {"name": stamp.name, "version": stamp.version, "fingerprint": stamp.fingerprint}
+    connection.execute(insert(checkpoint), {**row, "position": 0, "target": 0, "updated": _now()})
 
 
 def _key(stamp: Stamp) -> dict[str, object]:

@@ -1,52 +1,58 @@
-"""Brings one view up to the log, a page at a time, and stops where it cannot go on."""
+"""Brings one build of a view up to the log, a page at a time, and stops where it cannot go on."""
 
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from threading import Lock
 from time import monotonic, sleep
-from typing import Literal
 
 import structlog
-from sqlalchemy import Connection
+from sqlalchemy import Connection, MetaData
 
-from domain.errors import StoreDamaged, StoreFailure, StoreFull, StoreReadOnly, StoreUnavailable, ViewBehind
+from domain.errors import (
+    FabulaError,
+    StoreDamaged,
+    StoreFailure,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+    ViewBehind,
+)
 from projections import checkpoint
+from projections.checkpoint import Standing
 from projections.failures import ViewBusy
-from projections.projection import Projection, stamp_of
+from projections.pace import Pace
+from projections.place import ForeignView, Place, ViewReplaced
+from projections.projection import Projection, Stamp, stamp_of
 from projections.source import Source
-from projections.view_file import ViewFile
 
 FIRST_DELAY = 0.5
 """Seconds from a first failure to the next attempt; each failure after it doubles them."""
 LONGEST_DELAY = 30.0
+ATTEMPTS = 4
+"""How often an event is tried that the fold raises at, before the view is parked there."""
 
 _PAUSE = 0.02
 """Seconds between two looks of somebody who waits for another thread or process, or for an event to come."""
 
-Progress = Callable[[int, int], None]
-"""Told how far a rebuild has come: (position, target)."""
-State = Literal["current", "behind", "rebuilding", "failed"]
-
 _logger = structlog.get_logger(__name__)
 
 
-@dataclass(frozen=True)
-class ViewStatus:
-    """How a view stands.
+class ViewParked(FabulaError):
+    """A build was asked for, and cannot be finished."""
 
-    `lag` is the number of log positions it has yet to pass. A `failed` view could not fold what comes after `position`:
-    `error` is the class of what was raised, and it is tried again. The rows up to there stand.
-    """
+    code = "internal_error"
+    title = "A view cannot be built"
 
-    name: str
-    version: int
-    position: int
-    lag: int
-    state: State
-    error: str | None = None
+    def __init__(self, name: str, parked_at: int, raised: str) -> None:
+        super().__init__(
+            f"The view {name!r} cannot take in the event at position {parked_at}: {raised}. What served goes on serving. The "
+            "log of the program has the place where it was raised; with a program that can, the build goes on from there.",
+            name=name,
+            parked_at=parked_at,
+            raised=raised,
+        )
 
 
 @dataclass(frozen=True)
@@ -59,36 +65,52 @@ class _Failure:
 
 
 class Follower:
-    """One view and how it follows the log. Threads and processes may follow with one view at once."""
+    """One build of a view and how it follows the log. Threads and processes may follow with one build at once."""
 
-    def __init__(self, directory: Path, projection: Projection, log: Source, *, page: int) -> None:
+    def __init__(self, place: Place, projection: Projection, log: Source, *, page: int) -> None:
+        self.place = place
         self._projection = projection
         self._log = log
         self._stamp = stamp_of(projection)
-        path = directory / f"{projection.name}.v{projection.version}.db"
-        self._file = ViewFile(path, self._stamp, projection.tables)
         self._lock = Lock()
         self._page = page
         self._limit = page
-        self._position = 0
-        self._target = 0
+        self._standing = Standing(0)
+        self._pace = Pace()
         self._failure: _Failure | None = None
         self._named = {"view": projection.name, "version": projection.version}
 
     @property
-    def name(self) -> str:
-        """The name of the view."""
-        return self._projection.name
+    def stamp(self) -> Stamp:
+        """The stamp of the code that folds it."""
+        return self._stamp
 
-    def step(self, *, wait: float = 0.0) -> bool:
-        """Folds one page. False when there is nothing to do now: all is folded, it failed, or another thread is at it.
+    @property
+    def tables(self) -> MetaData:
+        """Its tables."""
+        return self._projection.tables
 
-        Waits so many seconds for the other thread. Never raises: what fails is kept for `status` and `reach`.
+    @property
+    def position(self) -> int:
+        """Where it stood when that was last looked at."""
+        return self._standing.position
+
+    @property
+    def failure(self) -> Exception | None:
+        """What keeps it from going on and is tried again, None while nothing does."""
+        return self._failure.error if self._failure else None
+
+    def step(self, *, wait: float = 0.0, up_to: int | None = None) -> bool:
+        """Folds one page, of what comes before a position or of all. False when there is nothing to do now: all is folded,
+        it failed, it is parked, or another thread is at it.
+
+        Waits so many seconds for the other thread. Raises ForeignView and ViewReplaced alone; whatever else fails is kept
+        for `standing` and `reach`.
         """
         if not self._lock.acquire(timeout=max(0.0, wait)):
             return False
         try:
-            return self._attempt()
+            return self._attempt(up_to)
         finally:
             self._lock.release()
 
@@ -98,8 +120,9 @@ class Follower:
         Raises the StoreFailure that keeps it from there, else ViewBehind at the deadline (monotonic seconds).
         """
         while not self._stands_at(wanted):
-            if monotonic() >= deadline:
-                raise ViewBehind(self.name, self._position, wanted)
+            parked_at = self._standing.parked_at
+            if monotonic() >= deadline or parked_at is not None:
+                raise ViewBehind(self._stamp.name, self.position, wanted, parked_at)
             if not self.step(wait=deadline - monotonic()):
                 self._give_up_if_failed(wanted, deadline)
                 sleep(_PAUSE)
@@ -107,49 +130,60 @@ class Follower:
     @contextmanager
     def reading(self, wanted: int, deadline: float) -> Iterator[Connection]:
         """A transaction over the rows at `wanted` or beyond. Raises as `reach` does."""
-        self.reach(wanted, deadline)
-        with self._file.reading() as connection:
-            position = self._position_in(connection)
-            if position < wanted:  # it was emptied meanwhile
-                raise ViewBehind(self.name, position, wanted)
-            yield connection
+        while True:
+            with self.place.reading() as connection:
+                position = self.standing_in(connection).position
+                if position >= wanted:
+                    yield connection
+                    return
+            self.reach(wanted, deadline)
 
-    def rebuild(self, progress: Progress) -> None:
-        """Empties the view and folds the log again, as far as it goes now. Raises what keeps it from there."""
-        self._target = target = self._log.max_position()
-        self._file.reset(asked_for=True)
+    def standing(self) -> Standing:
+        """How far it has come. Raises a StoreFailure when that cannot be read."""
+        with self.place.reading() as connection:
+            self._standing = self.standing_in(connection)
+        return self._standing
+
+    def standing_in(self, connection: Connection, *, locked: bool = False) -> Standing:
+        """How far it has come, as a transaction on its place sees it; `locked` keeps it there until that ends."""
+        found = checkpoint.standing(connection, self._stamp, locked=locked)
+        if found is None:
+            raise ForeignView(self._stamp.name)
+        return found
+
+    def fold_campaign(self, connection: Connection, campaign: str, after: int, up_to: int) -> Iterator[int]:
+        """Folds what happened to one campaign between two positions, a page at a time; where each page ended."""
+        while True:
+            page = self._log.entries(after, self._page, self._projection.reads, stream=campaign, up_to=up_to)
+            if not page:
+                return
+            self._projection.fold(connection, page)
+            after = page[-1].position
+            yield after
+
+    def unpark(self) -> None:
+        """Lets a parked view be tried again, and a failed one at once."""
         self._failure = None
-        while (position := self._standing()) < target:
-            progress(position, target)
-            if not self.step(wait=_PAUSE) and self._failure is not None:
-                raise self._failure.error
-        progress(position, target)
+        if self.standing().parked_at is not None:
+            with self.place.writing() as connection:
+                checkpoint.unpark(connection, self._stamp)
+            self._standing = Standing(self.position)
 
-    def status(self, newest: int) -> ViewStatus:
-        """How the view stands, in a log with this newest position. Never raises."""
-        try:
-            self._standing()
-            error = self._failure.error if self._failure else None
-        except StoreFailure as failure:
-            error = failure
-        lag = max(0, newest - self._position)
-        return ViewStatus(
-            self._stamp.name,
-            self._stamp.version,
-            self._position,
-            lag,
-            self._state(lag, error),
-            None if error is None else type(error).__name__,
-        )
+    def raise_what_stops_it(self) -> None:
+        """Raises what keeps it from going on, if anything does: the StoreFailure, or ViewParked."""
+        if self._standing.parked_at is not None:
+            raise ViewParked(self._stamp.name, self._standing.parked_at, str(self._standing.error))
+        if isinstance(self.failure, StoreFailure):
+            raise self.failure.with_traceback(None)
 
     def close(self) -> None:
-        """Closes the view's file, after the page that is being folded."""
+        """Closes the view's place, after the page that is being folded."""
         with self._lock:
-            self._file.close()
+            self.place.close()
 
     def _stands_at(self, wanted: int) -> bool:
         with suppress(ViewBusy):
-            return self._standing() >= wanted
+            return self.standing().position >= wanted
         return False
 
     def _give_up_if_failed(self, wanted: int, deadline: float) -> None:
@@ -157,22 +191,17 @@ class Follower:
         if failure is not None and isinstance(failure.error, StoreFailure):
             raise failure.error.with_traceback(None)  # it is raised anew for each who waits
         if failure is not None and failure.retry_at > deadline:
-            raise ViewBehind(self.name, self._position, wanted)
+            raise ViewBehind(self._stamp.name, self.position, wanted)
 
-    def _state(self, lag: int, error: Exception | None) -> State:
-        if error is not None:
-            return "failed"
-        if self._position < self._target:
-            return "rebuilding"
-        return "behind" if lag else "current"
-
-    def _attempt(self) -> bool:
+    def _attempt(self, up_to: int | None) -> bool:
         if self._failure is not None and monotonic() < self._failure.retry_at:
             return False
         try:
-            moved = self._fold_page()
+            moved = self._fold_page(up_to)
         except ViewBusy:
             return False
+        except (ForeignView, ViewReplaced):
+            raise
         except (StoreUnavailable, StoreDamaged, StoreReadOnly, StoreFull) as error:
             return self._failed(error)
         except Exception as error:  # noqa: BLE001  # whatever a fold raises stops this view, not the others
@@ -181,57 +210,62 @@ class Follower:
         self._limit = min(self._page, self._limit * 2)
         return moved
 
-    def _fold_page(self) -> bool:
+    def _fold_page(self, up_to: int | None) -> bool:
         """Folds what comes next. False when nothing does."""
-        after = self._standing()
-        # In this order: another process may fold what was appended after we asked how long the log is.
-        newest = self._log.max_position()
-        if newest < after:
-            _logger.warning("log is shorter than the view", **self._named, position=after, newest=newest)
-            self._file.reset()
-            return True
-        if newest == after:
+        if self.standing().parked_at is not None:
             return False
-        if after == 0:
-            self._target = newest
-        self._fold_from(after, newest)
+        # In this order: another process may fold what was appended after we asked how long the log is.
+        newest = self._log.max_position() if up_to is None else up_to
+        if newest < self.position and up_to is None:
+            _logger.warning("log is shorter than the view", **self._named, position=self.position, newest=newest)
+            self.place.reset()
+            return True
+        if newest <= self.position:
+            return False
+        self._fold_up_to(newest)
         return True
 
-    def _fold_from(self, after: int, newest: int) -> None:
-        page = self._log.read(after, self._limit, topics=self._projection.topics)
-        # A page that is not full holds all there is up to `newest`, and beyond that what came meanwhile.
-        last = page[-1].position if page else newest
-        to = last if len(page) == self._limit else max(last, newest)
-        with self._file.writing() as connection:
-            if checkpoint.advance(connection, self._stamp, after, to) and page:
+    def _fold_up_to(self, newest: int) -> None:
+        """Folds a page. Others who are at this view wait meanwhile, rather than read the same page in vain."""
+        with self.place.writing() as connection:
+            before = self.standing_in(connection, locked=True)
+            if before.position >= newest or before.parked_at is not None:
+                return
+            page = self._log.entries(before.position, self._limit, self._projection.reads, up_to=newest)
+            to = page[-1].position if len(page) == self._limit else newest
+            target = newest if newest - before.position > self._page else before.target
+            rate = self._pace.at(to) if target >= to else before.rate
+            if checkpoint.advance(connection, self._stamp, before.position, to, target=target, rate=rate) and page:
                 self._projection.fold(connection, page)
 
     def _narrowed(self, error: Exception) -> bool:
         """Tries the first half of the page, until the event that cannot be folded is alone."""
-        if self._limit == 1:
-            return self._failed(error)
-        self._limit = max(1, self._limit // 2)
-        return True
+        if self._limit > 1:
+            self._limit = max(1, self._limit // 2)
+            return True
+        if self._failure is not None and self._failure.times + 1 >= ATTEMPTS:
+            return self._parked(error)
+        return self._failed(error)
 
     def _failed(self, error: Exception) -> bool:
         times = self._failure.times + 1 if self._failure else 1
         delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(times - 1, 16))
         self._failure = _Failure(error, times, monotonic() + delay)
         # Not the error itself: its words and its frames may hold the text of a story.
-        what = {"error": type(error).__name__, "at": _place(error), "position": self._position, "retry_in": delay}
+        what = {"error": type(error).__name__, "at": _place(error), "position": self.position, "retry_in": delay}
         _logger.error("view failed", **self._named, **what)
         return False
 
-    def _standing(self) -> int:
-        with self._file.reading() as connection:
-            self._position = self._position_in(connection)
-        return self._position
-
-    def _position_in(self, connection: Connection) -> int:
-        position = checkpoint.standing(connection, self._stamp)
-        if position is None:
-            raise StoreUnavailable(f"another version of the program has taken over the view {self.name!r}")
-        return position
+    def _parked(self, error: Exception) -> bool:
+        """Gives the event up, for every process that follows: the rows up to there stand, and nothing is skipped."""
+        at = self._log.next_position(self.position, self._projection.topics) or self.position
+        raised = type(error).__name__
+        with suppress(StoreFailure), self.place.writing() as connection:
+            checkpoint.park(connection, self._stamp, self.position, at, raised)
+        self._failure = None
+        self._standing = Standing(self.position, parked_at=at, error=raised)
+        _logger.error("view parked", **self._named, parked_at=at, error=raised, at=_place(error))
+        return False
 
 
 def _place(error: Exception) -> str:

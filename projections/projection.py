@@ -2,32 +2,47 @@
 
 import hashlib
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
+from pydantic import BaseModel
 from sqlalchemy import Connection, MetaData
 
-from domain.event import Recorded
+from domain.event import DomainEvent, LogEntry
 
-Fold = Callable[[Connection, Sequence[Recorded]], None]
+Fold = Callable[[Connection, Sequence[LogEntry]], None]
+Reads = Mapping[str, type[BaseModel] | None]
+"""Topic to what is read of its events: the event's own class, an outline of it, or None where its place says enough."""
 
 
 @dataclass(frozen=True)
 class Projection:
     """A view of the log.
 
-    `fold` writes what a page of events changes; it meets every event of its `topics` once, in order of position, and
-    reads neither another view's tables nor the clock nor the network. A new `version` is for tables of another shape.
-    `sources` names the modules whose code decides what the rows hold: when one changes, the view is built anew.
+    `fold` writes what a page of events changes; it meets every event of the topics in `reads` once, in order of position,
+    and reads neither another view's tables nor the clock nor the network. Without any topics it meets every event, whole.
+    A new `version` is for tables of another shape. Each table has a primary key, and a column `campaign` if its rows
+    belong to one. `sources` names the modules whose code decides what the rows hold: when one changes, the view is built
+    anew.
     """
 
     name: str
     version: int
     tables: MetaData
-    topics: tuple[str, ...]
+    reads: Reads
     fold: Fold
     sources: tuple[str, ...]
+
+    @property
+    def topics(self) -> tuple[str, ...]:
+        """The topics of the events that the fold meets; of all, where there are none."""
+        return tuple(self.reads)
+
+
+def whole(*events: type[DomainEvent]) -> Reads:
+    """Events that are read as they are."""
+    return {event.topic: event for event in events}
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import BaseModel
 from sqlalchemy import (
     Column,
     Connection,
@@ -18,11 +19,12 @@ from sqlalchemy import (
     select,
 )
 
-from domain.campaign.events import CampaignDeleted, NarrationAccepted, PlayerActed, TurnFailed, TurnOpened
+from domain.campaign.events import CampaignDeleted, FailureStage, NarrationAccepted, PlayerActed, TurnFailed, TurnOpened
 from domain.campaign.facts import TurnEnd
-from domain.event import Recorded
+from domain.event import LogEntry
 from domain.prompt.events import Accounting, PromptSent, Purpose, ReplyAccounted
-from projections.projection import Projection
+from projections.checkpoint import Position
+from projections.projection import Projection, whole
 
 metadata = MetaData()
 
@@ -32,9 +34,9 @@ prompt = Table(
     Column("campaign", Text, primary_key=True),
     Column("turn", Text, primary_key=True),
     Column("purpose", Text, primary_key=True),
-    Column("opened", Integer, nullable=False),
+    Column("opened", Position, nullable=False),
     Column("opened_at", Text, nullable=False),
-    Column("position", Integer),
+    Column("position", Position),
     Column("body_sha256", Text),
     Column("base_turn", Text),
     Column("player_node", Integer),
@@ -142,50 +144,86 @@ def accounts_of(connection: Connection, campaign: str, nodes: Sequence[int]) -> 
     return found
 
 
+class SentOutline(BaseModel):
+    """Of a prompt's record: where it was asked from, and what its body is told by."""
+
+    body: "BodyOutline"
+    branch: int
+    depth: int
+
+
+class BodyOutline(BaseModel):
+    """Of a stored body: its hash, and the turn from whose body it is rebuilt."""
+
+    sha256: str
+    base: str | None
+
+
+class NodeOutline(BaseModel):
+    """Of what made a node: its number."""
+
+    node: int
+
+
+class FailureOutline(BaseModel):
+    """Of a failed turn: where it ended, and by which error."""
+
+    stage: FailureStage
+    error: str
+
+
+class AccountOutline(BaseModel):
+    """Of an account: the account."""
+
+    accounting: Accounting
+
+
 _Turn = tuple[str, str]
 _Rows = dict[_Turn, dict[str, Any]]
 
 
-def fold(connection: Connection, events: Sequence[Recorded]) -> None:
-    """Brings the rows of the turns that occur among the events up to date, and drops deleted campaigns."""
-    rows = _stored(connection, _turns_from_before(events))
+def fold(connection: Connection, entries: Sequence[LogEntry]) -> None:
+    """Brings the rows of the turns that occur among the entries up to date, and drops deleted campaigns."""
+    rows = _stored(connection, _turns_from_before(entries))
     stale, dropped = set(rows), set()
-    for recorded in events:
-        if isinstance(recorded.event, CampaignDeleted):
-            dropped.add(recorded.event.campaign)
-            rows = {turn: row for turn, row in rows.items() if turn[0] != recorded.event.campaign}
-        elif isinstance(recorded.event, TurnOpened):
-            rows[recorded.stream, recorded.event.turn] = vars(_opened(recorded, recorded.event))
+    for entry in entries:
+        if isinstance(entry.event, CampaignDeleted):
+            dropped.add(entry.event.campaign)
+            rows = {turn: row for turn, row in rows.items() if turn[0] != entry.event.campaign}
+        elif entry.topic == TurnOpened.topic:
+            rows[_turn(entry)] = _opened(entry)
         else:
-            rows[_turn(recorded)] |= _changed_by(recorded)
+            rows[_turn(entry)].update(_changed_by(entry))
     _store(connection, dropped, stale, list(rows.values()))
 
 
-def _turn(recorded: Recorded) -> _Turn:
-    return recorded.stream, str(recorded.turn)
+def _turn(entry: LogEntry) -> _Turn:
+    return entry.stream, str(entry.turn)
 
 
-def _turns_from_before(events: Sequence[Recorded]) -> set[_Turn]:
-    turns = {_turn(recorded) for recorded in events if recorded.turn is not None}
-    return turns - {_turn(recorded) for recorded in events if isinstance(recorded.event, TurnOpened)}
+def _turns_from_before(entries: Sequence[LogEntry]) -> set[_Turn]:
+    turns = {_turn(entry) for entry in entries if entry.turn is not None}
+    return turns - {_turn(entry) for entry in entries if entry.topic == TurnOpened.topic}
 
 
-def _opened(recorded: Recorded, event: TurnOpened) -> PromptRow:
-    return PromptRow(recorded.stream, event.turn, "narration", recorded.position, recorded.at)
+def _opened(entry: LogEntry) -> dict[str, Any]:
+    return vars(PromptRow(entry.stream, str(entry.turn), "narration", entry.position, entry.at))
 
 
-def _changed_by(recorded: Recorded) -> dict[str, Any]:
-    match recorded.event:
-        case PlayerActed(node=node):
+def _changed_by(entry: LogEntry) -> dict[str, Any]:
+    match entry.topic, entry.event:
+        case PlayerActed.topic, NodeOutline(node=node):
             return {"player_node": node}
-        case PromptSent(body=body, branch=branch, depth=depth):
-            sent = {"position": recorded.position, "body_sha256": body.sha256, "base_turn": body.base}
+        case PromptSent.topic, SentOutline(body=body, branch=branch, depth=depth):
+            sent = {"position": entry.position, "body_sha256": body.sha256, "base_turn": body.base}
             return sent | {"branch": branch, "depth": depth}
-        case NarrationAccepted(node=node):  # it may come late, after the turn was closed as interrupted
-            return {"node": node, "ended": "accepted", "error": None, "closed_at": recorded.at}
-        case TurnFailed(stage=stage, error=error):
-            return {"ended": stage, "error": error, "closed_at": recorded.at}
-        case ReplyAccounted(accounting=accounting):
+        case NarrationAccepted.topic, NodeOutline(
+            node=node
+        ):  # it may come late, after the turn was closed as interrupted
+            return {"node": node, "ended": "accepted", "error": None, "closed_at": entry.at}
+        case TurnFailed.topic, FailureOutline(stage=stage, error=error):
+            return {"ended": stage, "error": error, "closed_at": entry.at}
+        case ReplyAccounted.topic, AccountOutline(accounting=accounting):
             return {"accounting": accounting.model_dump_json()}
         case _:
             return {}
@@ -211,18 +249,15 @@ PROMPTS = Projection(
     name="prompts",
     version=2,
     tables=metadata,
-    topics=tuple(
-        event.topic
-        for event in (
-            CampaignDeleted,
-            TurnOpened,
-            PlayerActed,
-            PromptSent,
-            NarrationAccepted,
-            TurnFailed,
-            ReplyAccounted,
-        )
-    ),
+    reads={
+        **whole(CampaignDeleted),
+        TurnOpened.topic: None,
+        PlayerActed.topic: NodeOutline,
+        PromptSent.topic: SentOutline,
+        NarrationAccepted.topic: NodeOutline,
+        TurnFailed.topic: FailureOutline,
+        ReplyAccounted.topic: AccountOutline,
+    },
     fold=fold,
     sources=(__name__,),
 )

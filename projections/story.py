@@ -33,12 +33,13 @@ from domain.campaign.events import (
     TextCorrected,
 )
 from domain.campaign.facts import OPENING
-from domain.event import Recorded
+from domain.event import LogEntry
 from domain.extraction.extraction import prose_of
 from domain.log import Segment
 from domain.prompt.events import AccountingStatus, ReplyAccounted
 from domain.prompt.sections import HistoryNode
-from projections.projection import Projection
+from projections.checkpoint import Position
+from projections.projection import Projection, whole
 
 metadata = MetaData()
 
@@ -59,7 +60,7 @@ node = Table(
     Column("outcome", Text),
     Column("accounting", Text),
     Column("late", Boolean, nullable=False),
-    Column("made_at", Integer, nullable=False),
+    Column("made_at", Position, nullable=False),
     UniqueConstraint("campaign", "branch", "depth"),
     Index("node_by_parent", "campaign", "parent", "node"),
 )
@@ -69,7 +70,7 @@ correction = Table(
     metadata,
     Column("campaign", Text, primary_key=True),
     Column("node", Integer, primary_key=True, autoincrement=False),
-    Column("position", Integer, primary_key=True, autoincrement=False),
+    Column("position", Position, primary_key=True, autoincrement=False),
     # What stood there before: how the story read until this position of the log.
     Column("replaced", Text, nullable=False),
 )
@@ -298,14 +299,14 @@ class _Changes:
     dropped: list[str] = field(default_factory=list)
     added: _Rows = field(default_factory=dict)
     accounts: list[dict[str, Any]] = field(default_factory=list)
-    corrected: list[Recorded] = field(default_factory=list)
+    corrected: list[LogEntry] = field(default_factory=list)
 
 
-def fold(connection: Connection, events: Sequence[Recorded]) -> None:
+def fold(connection: Connection, entries: Sequence[LogEntry]) -> None:
     """Adds the nodes that the events made, notes their accounts, and drops deleted campaigns."""
     changes = _Changes()
-    for recorded in events:
-        _change(changes, recorded)
+    for entry in entries:
+        _change(changes, entry)
     if changes.dropped:
         connection.execute(_FORGET, [{"of": name} for name in changes.dropped])
         connection.execute(_FORGET_CORRECTIONS, [{"of": name} for name in changes.dropped])
@@ -322,11 +323,11 @@ def _corrections(connection: Connection, changes: _Changes) -> list[dict[str, An
     """The rows of the corrections, each with the text before it; the texts themselves are mended."""
     texts = _texts_before(connection, changes)
     rows, mended = [], {}
-    for recorded in changes.corrected:
-        event = recorded.event
+    for entry in changes.corrected:
+        event = entry.event
         if isinstance(event, TextCorrected):
-            key = (recorded.stream, event.node)
-            place = {"campaign": recorded.stream, "node": event.node, "position": recorded.position}
+            key = (entry.stream, event.node)
+            place = {"campaign": entry.stream, "node": event.node, "position": entry.position}
             rows.append(place | {"replaced": texts[key]})
             texts[key] = mended[key] = event.text
     _mend(connection, changes, mended)
@@ -354,17 +355,17 @@ def _mend(connection: Connection, changes: _Changes, mended: dict[tuple[str, int
         connection.execute(_RETEXT, stored)
 
 
-def _change(changes: _Changes, recorded: Recorded) -> None:
-    match recorded.event:
+def _change(changes: _Changes, entry: LogEntry) -> None:
+    match entry.event:
         case CampaignDeleted() as event:
             _drop(changes, event.campaign)
         case ReplyAccounted(node=int() as at, accounting=account):
-            _account(changes, recorded.stream, at, account.status)
+            _account(changes, entry.stream, at, account.status)
         case TextCorrected():
-            changes.corrected.append(recorded)
+            changes.corrected.append(entry)
         case CampaignStarted() | PlayerActed() | NarrationAccepted() | NodeRevised():
-            row = _row(recorded)
-            changes.added[recorded.stream, row["node"]] = row
+            row = _row(entry)
+            changes.added[entry.stream, row["node"]] = row
         case _:
             pass
 
@@ -373,7 +374,7 @@ def _drop(changes: _Changes, campaign: str) -> None:
     changes.dropped.append(campaign)
     changes.added = {key: row for key, row in changes.added.items() if key[0] != campaign}
     changes.accounts = [account for account in changes.accounts if account["of"] != campaign]
-    changes.corrected = [recorded for recorded in changes.corrected if recorded.stream != campaign]
+    changes.corrected = [entry for entry in changes.corrected if entry.stream != campaign]
 
 
 def _account(changes: _Changes, campaign: str, at: int, status: AccountingStatus) -> None:
@@ -383,22 +384,22 @@ def _account(changes: _Changes, campaign: str, at: int, status: AccountingStatus
         changes.accounts.append({"of": campaign, "numbered": at, "status": status})
 
 
-def _row(recorded: Recorded) -> dict[str, Any]:
+def _row(entry: LogEntry) -> dict[str, Any]:
     return {
-        "campaign": recorded.stream,
+        "campaign": entry.stream,
         "parent": None,
-        "turn": recorded.turn,
-        "at": recorded.at,
+        "turn": entry.turn,
+        "at": entry.at,
         "finish_reason": None,
         "outcome": None,
         "accounting": None,
         "late": False,
-        "made_at": recorded.position,
-    } | _told(recorded)
+        "made_at": entry.position,
+    } | _told(entry)
 
 
-def _told(recorded: Recorded) -> dict[str, Any]:
-    match recorded.event:
+def _told(entry: LogEntry) -> dict[str, Any]:
+    match entry.event:
         case CampaignStarted() as event:
             return {"node": OPENING, "kind": "opening", "branch": 1, "depth": 1, "text": event.opening}
         case (PlayerActed() | NodeRevised()) as event:
@@ -407,7 +408,7 @@ def _told(recorded: Recorded) -> dict[str, Any]:
             told = {"text": prose_of(event.raw_reply, event.removals), "finish_reason": event.finish_reason}
             return _place(event) | told | {"kind": "narration", "late": event.late}
         case _:
-            raise TypeError(f"{recorded.topic} makes no node")
+            raise TypeError(f"{entry.topic} makes no node")
 
 
 def _place(event: PlayerActed | NarrationAccepted | NodeRevised) -> dict[str, Any]:
@@ -418,17 +419,8 @@ STORY = Projection(
     name="story",
     version=2,
     tables=metadata,
-    topics=tuple(
-        event.topic
-        for event in (
-            CampaignStarted,
-            CampaignDeleted,
-            PlayerActed,
-            NarrationAccepted,
-            NodeRevised,
-            TextCorrected,
-            ReplyAccounted,
-        )
+    reads=whole(
+        CampaignStarted, CampaignDeleted, PlayerActed, NarrationAccepted, NodeRevised, TextCorrected, ReplyAccounted
     ),
     fold=fold,
     sources=(__name__, "domain.extraction.extraction"),

@@ -8,7 +8,7 @@ Deleting a view is always safe, also while programs use it. That takes some care
   whoever still reads the deleted one, and both would read nonsense. So what is left of a deleted database is deleted too.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,11 +16,12 @@ from threading import RLock
 
 import structlog
 from sqlalchemy import Connection, Engine, MetaData
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DatabaseError
 
 from domain.errors import StoreUnavailable
-from projections import checkpoint
+from projections import checkpoint, generations
 from projections.failures import ViewBusy, ViewDamaged, explained, meaning_of
+from projections.place import ForeignView, ViewReplaced
 from projections.projection import Stamp
 from projections.sqlite import reading_engine, writing_engine
 
@@ -47,16 +48,22 @@ class _Opened:
 
 
 class ViewFile:
-    """The file at `path`, with the tables of one view and its checkpoint, as the code of this stamp makes them.
+    """A `Place`: the file at `path`, with the tables of one build of a view and its checkpoint.
 
-    A file that is missing, is damaged or bears another stamp is made anew, empty and at position 0, as it is opened.
-    Every method raises a StoreFailure when the file cannot be used.
+    A file that is missing, is damaged or holds something else is made anew, empty and at position 0, as it is opened.
     """
 
-    def __init__(self, path: Path, stamp: Stamp, tables: MetaData) -> None:
+    def __init__(
+        self,
+        path: Path,
+        stamp: Stamp,
+        tables: MetaData,
+        stands: Callable[[], bool] = lambda: True,
+    ) -> None:
         self._path = path
         self._stamp = stamp
         self._tables = tables
+        self._stands = stands
         self._lock = RLock()
         self._opened: _Opened | None = None
         self._named = {"view": stamp.name, "version": stamp.version}
@@ -88,6 +95,12 @@ class ViewFile:
                 self._opened.close()
             self._opened = None
 
+    def drop(self) -> None:
+        """Closes it, and removes its files."""
+        with self._lock:
+            self.close()
+            self._unlink(list(self._paths()))
+
     def _current(self) -> _Opened:
         opened = self._opened
         if opened is not None and opened.identities == self._identities():
@@ -99,6 +112,9 @@ class ViewFile:
         opened = self._opened
         if opened is not None and opened.identities == self._identities():
             return opened
+        if not self._stands():
+            self.close()
+            raise ViewReplaced(str(self._path))
         if opened is not None:
             _logger.warning("view file was deleted or replaced", **self._named)
             self._abandon(opened)
@@ -149,18 +165,23 @@ class ViewFile:
     def _prepare(self, writes: Engine, reads: Engine) -> None:
         # The writing connection first: the other kind makes no files.
         with writes.connect(), reads.begin() as connection:
-            if self._stands(connection):
+            if self._is_ours(connection):
                 return
         with writes.begin() as connection:
-            if not self._stands(connection):
+            if not self._is_ours(connection):
                 self._empty(connection)
 
-    def _stands(self, connection: Connection) -> bool:
-        try:
-            with explained(str(self._path)):
-                return checkpoint.standing(connection, self._stamp) is not None
-        except OperationalError:  # no such table, or not as this code knows it
+    def _is_ours(self, connection: Connection) -> bool:
+        """Whether this code folded the rows. Raises ForeignView when other code of the same view did."""
+        if not connection.dialect.has_table(connection, checkpoint.checkpoint.name):
             return False
+        with suppress(DatabaseError), explained(str(self._path)):
+            bearer = checkpoint.bearer(connection)
+            if bearer == self._stamp and checkpoint.standing(connection, self._stamp) is not None:
+                return True
+            if bearer is not None and (bearer.name, bearer.version) == (self._stamp.name, self._stamp.version):
+                raise ForeignView(self._stamp.name)
+        return False  # other tables than this code knows
 
     def _empty(self, connection: Connection, *, asked_for: bool = False) -> None:
         found = MetaData()
@@ -169,8 +190,9 @@ class ViewFile:
         checkpoint.metadata.create_all(connection)
         self._tables.create_all(connection)
         checkpoint.begin(connection, self._stamp)
-        tell = _logger.warning if found.tables and not asked_for else _logger.info
-        tell("view starts from zero", **self._named)
+        if self._stamp != generations.STAMP:  # nothing is folded there
+            tell = _logger.warning if found.tables and not asked_for else _logger.info
+            tell("view starts from zero", **self._named)
 
     @contextmanager
     def _mended(self, opened: _Opened) -> Iterator[None]:

@@ -21,10 +21,11 @@ from structlog.testing import capture_logs
 from adapters.event_log.log import SqlEventLog
 from adapters.time_and_names import RandomNames, SystemClock
 from domain.errors import StoreFull, StoreReadOnly, StoreUnavailable, UnknownProjection, ViewBehind
-from domain.event import Recorded
+from domain.event import LogEntry
 from projections import follower, story
 from projections.all import ALL, open_views
 from projections.engine import Engine
+from projections.follower import ViewParked
 from projections.projection import Projection
 from tests.fakes.sample_story import ACCOUNT, CAMPAIGN, accept, prompted, record, retry, start, take_turn
 
@@ -36,12 +37,12 @@ seen = Table(
 )
 
 
-def note(connection: Connection, events: Sequence[Recorded]) -> None:
+def note(connection: Connection, events: Sequence[LogEntry]) -> None:
     """Folding anything twice leaves two rows: nothing here would forgive it."""
     connection.execute(insert(seen), [{"position": one.position, "by": str(os.getpid())} for one in events])
 
 
-SEEN = Projection("seen", 1, seen.metadata, (), note, ("projections.projection",))
+SEEN = Projection("seen", 1, seen.metadata, {}, note, ("projections.projection",))
 
 
 def positions(views: Engine) -> list[int]:
@@ -184,7 +185,7 @@ def test_who_waits_for_an_event_that_never_comes_is_told_in_time(log: SqlEventLo
     with pytest.raises(ViewBehind) as behind:
         views.at_least("story", 99, timeout=0.3)
     assert 0.3 <= time.monotonic() - began < 1.5
-    assert behind.value.fields == {"name": "story", "position": 1, "wanted": 99}
+    assert behind.value.fields == {"name": "story", "position": 1, "wanted": 99, "parked_at": None}
     with pytest.raises(ViewBehind), views.reading("story", 99, timeout=0.05):
         pass
 
@@ -271,7 +272,7 @@ def note(connection, events):
 
 store = Path(sys.argv[1])
 log = SqlEventLog(store, SystemClock(), RandomNames())
-view = Projection("seen", 1, seen.metadata, (), note, ("projections.projection",))
+view = Projection("seen", 1, seen.metadata, {}, note, ("projections.projection",))
 with Engine(store.parent / "views", log, [view], page=int(sys.argv[2])):
     print("ready", flush=True)
     sys.stdin.read()
@@ -442,15 +443,24 @@ def test_a_view_that_other_code_folded_is_built_anew(log: SqlEventLog, directory
     raw.close()
     with capture_logs() as logged:
         assert digests(opening()) == before
-    assert [(entry["event"], entry["view"]) for entry in logged] == [("view starts from zero", "story")]
+    assert [(entry["event"], entry["view"]) for entry in logged if entry["log_level"] == "warning"] == [
+        ("view of other code is built anew", "story")
+    ]
     assert WORDS not in str(logged)
 
 
-def test_a_view_of_another_version_has_a_file_of_its_own(log: SqlEventLog, directory: Path, opening: OpenViews) -> None:
+def test_a_view_of_another_version_has_a_file_of_its_own_and_older_ones_go_when_it_is_done(
+    log: SqlEventLog, directory: Path, opening: OpenViews
+) -> None:
     log.execute(start())
     opening([SEEN]).catch_up()
-    opening([replace(SEEN, version=2)]).catch_up()
-    assert {path.name for path in directory.glob("*.db")} == {"seen.v1.db", "seen.v2.db"}
+    opening([replace(SEEN, version=3)]).catch_up()
+    newer = opening([replace(SEEN, version=2)])
+    assert {path.name for path in directory.glob("*.db")} == {"seen.v3.db"}
+    newer.at_least("seen", 1)
+    assert {path.name for path in directory.glob("*.db")} == {"seen.v2.db", "seen.v3.db"}
+    newer.catch_up()
+    assert {path.name for path in directory.glob("*.db")} == {"seen.v2.db", "seen.v3.db"}
 
 
 def test_a_running_program_stands_aside_for_other_code(log: SqlEventLog, opening: OpenViews) -> None:
@@ -460,7 +470,7 @@ def test_a_running_program_stands_aside_for_other_code(log: SqlEventLog, opening
     newer.catch_up()
     with pytest.raises(StoreUnavailable, match="another version of the program"):
         positions(older)
-    assert [(status.state, status.error) for status in older.status()] == [("failed", "StoreUnavailable")]
+    assert [(status.state, status.error) for status in older.status()] == [("failed", "ForeignView")]
     assert positions(newer) == [1]
 
 
@@ -519,7 +529,7 @@ def test_damage_that_is_found_while_reading_is_told_and_mended(
 def stumbling(at: int, stumbles: list[int]) -> Projection:
     """A view that cannot fold the event at this position, as long as there are stumbles left."""
 
-    def fold(connection: Connection, events: Sequence[Recorded]) -> None:
+    def fold(connection: Connection, events: Sequence[LogEntry]) -> None:
         note(connection, events)
         if at in [one.position for one in events] and stumbles:
             stumbles.pop()
@@ -557,22 +567,72 @@ def test_a_failed_view_is_read_as_far_as_it_goes_and_waited_for_in_vain(log: Sql
     assert behind.value.fields["position"] == 32
     with views.reading("seen", 32) as connection:
         assert len(connection.execute(select(seen)).all()) == 32
-    with pytest.raises(LookupError):
-        views.rebuild("seen")
 
 
-def test_a_failed_view_is_tried_again_and_again_with_growing_delay(
+def test_what_cannot_be_folded_is_tried_again_with_growing_delay_and_then_parked(
     log: SqlEventLog, opening: OpenViews, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follower, "FIRST_DELAY", 0.01)
     monkeypatch.setattr("projections.engine.POLL_SECONDS", 0.005)
-    tell_many(log, 5)
-    views = opening([stumbling(7, [1] * 5)], page=1)
+    tell_many(log, 20)
+    stumbles = [1] * 1000
+    views = opening([stumbling(33, stumbles), *ALL])
     with capture_logs() as logged, views:
-        assert eventually(lambda: caught_up(views))
-    delays = [entry["retry_in"] for entry in logged if entry["event"] == "view failed"]
-    assert delays == [0.01, 0.02, 0.04, 0.08, 0.16]
-    assert positions(views) == list(range(1, log.max_position() + 1))
+        assert eventually(lambda: views.status()[0].state == "parked")
+        assert eventually(lambda: all(status.state == "current" for status in views.status()[1:]))
+        tried = len(stumbles)
+        time.sleep(0.1)
+        assert len(stumbles) == tried, "a parked view is left alone"
+        with pytest.raises(ViewBehind, match=r"parked.*33.*rebuild seen") as behind:
+            views.at_least("seen", 33)
+        with views.reading("seen", 32) as connection:
+            assert len(connection.execute(select(seen)).all()) == 32
+    assert behind.value.fields == {"name": "seen", "position": 32, "wanted": 33, "parked_at": 33}
+    status = views.status()[0]
+    assert (status.position, status.parked_at, status.error) == (32, 33, "LookupError")
+    assert [entry["retry_in"] for entry in logged if entry["event"] == "view failed"] == [0.01, 0.02, 0.04]
+    (parked,) = [entry for entry in logged if entry["event"] == "view parked"]
+    assert (parked["view"], parked["parked_at"], parked["error"]) == ("seen", 33, "LookupError")
+    assert WORDS not in str(logged)
+
+
+def test_a_parked_view_is_parked_for_every_process_and_tried_again_by_the_next_that_starts(
+    log: SqlEventLog, opening: OpenViews, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower, "FIRST_DELAY", 0.01)
+    monkeypatch.setattr("projections.engine.POLL_SECONDS", 0.005)
+    tell_many(log, 20)
+    stumbles = [1] * 1000
+    view = stumbling(33, stumbles)
+    with opening([view]) as views:
+        assert eventually(lambda: views.status()[0].state == "parked")
+    other = opening([view])
+    other.catch_up()
+    assert [(one.state, one.parked_at, one.error) for one in other.status()] == [("parked", 33, "LookupError")]
+    stumbles.clear()
+    with opening([view]) as mended:
+        assert eventually(lambda: caught_up(mended))
+    assert positions(mended) == list(range(1, log.max_position() + 1))
+
+
+def test_a_rebuild_that_cannot_be_finished_says_why_and_what_served_serves_on(
+    log: SqlEventLog, opening: OpenViews, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(follower, "FIRST_DELAY", 0.01)
+    tell_many(log, 20)
+    stumbles = list[int]()
+    views = opening([stumbling(33, stumbles)])
+    before = positions(views)
+    stumbles += [1] * 1000
+    with pytest.raises(ViewParked, match="33: LookupError"):
+        views.rebuild("seen")
+    status = views.status()[0]
+    assert (status.state, status.rebuilding and status.rebuilding.parked_at) == ("current", 33)
+    assert positions(views) == before
+    stumbles.clear()
+    assert not views.rebuild("seen").differed
+    assert views.status()[0].rebuilding is None
+    assert positions(views) == before
 
 
 def test_an_error_that_passes_leaves_no_trace(log: SqlEventLog, opening: OpenViews) -> None:
@@ -637,12 +697,12 @@ def test_a_directory_that_cannot_be_made_is_said_to_be_so(log: SqlEventLog, tmp_
 
 
 def test_nothing_of_the_story_is_logged_when_a_statement_fails(log: SqlEventLog, opening: OpenViews) -> None:
-    def fold(connection: Connection, events: Sequence[Recorded]) -> None:
+    def fold(connection: Connection, events: Sequence[LogEntry]) -> None:
         connection.execute(insert(seen), [{"id": 1, "by": WORDS}, {"id": 1, "by": WORDS}])
 
     log.execute(start())
     views = opening([replace(SEEN, fold=fold)])
-    with capture_logs() as logged, pytest.raises(Exception, match="UNIQUE") as failed:
-        views.rebuild("seen")
-    assert WORDS not in str(logged) + str(failed.value)
+    with capture_logs() as logged, pytest.raises(ViewBehind):
+        views.at_least("seen", 1, timeout=0.1)
+    assert WORDS not in str(logged)
     assert [status.error for status in views.status()] == ["IntegrityError"]

@@ -7,12 +7,15 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 from sqlalchemy import Column, Connection, Integer, MetaData, Table, Text, create_engine, delete, insert
 from sqlalchemy.exc import IntegrityError
 
+from domain.catalogue import catalogue
 from domain.errors import StoreFull, StoreReadOnly, StoreUnavailable
 from projections import checkpoint
 from projections.all import ALL
+from projections.checkpoint import Standing
 from projections.digest import digest_of
 from projections.failures import ViewBusy, ViewDamaged, explained, meaning_of
 from projections.projection import Projection, Stamp, stamp_of
@@ -34,22 +37,60 @@ def connection() -> Iterator[Connection]:
 # The checkpoint
 
 
+def position(connection: Connection) -> int | None:
+    found = checkpoint.standing(connection, STAMP)
+    return None if found is None else found.position
+
+
 def test_a_position_moves_from_where_it_was_thought_to_be(connection: Connection) -> None:
-    assert checkpoint.standing(connection, STAMP) == 0
+    assert checkpoint.standing(connection, STAMP) == Standing(0)
     assert checkpoint.advance(connection, STAMP, 0, 7)
-    assert checkpoint.standing(connection, STAMP) == 7
+    assert position(connection) == 7
 
 
 def test_a_position_that_another_moved_stays(connection: Connection) -> None:
     checkpoint.advance(connection, STAMP, 0, 7)
     assert not checkpoint.advance(connection, STAMP, 0, 5)
-    assert checkpoint.standing(connection, STAMP) == 7
+    assert position(connection) == 7
 
 
 @pytest.mark.parametrize("other", [Stamp("tree", 1, "abc"), Stamp("story", 2, "abc"), Stamp("story", 1, "abd")])
 def test_a_position_of_other_code_is_none(connection: Connection, other: Stamp) -> None:
     assert checkpoint.standing(connection, other) is None
     assert not checkpoint.advance(connection, other, 0, 7)
+
+
+def test_a_parked_position_says_where_and_why_until_it_is_let_go(connection: Connection) -> None:
+    checkpoint.advance(connection, STAMP, 0, 7, target=9, rate=3.5)
+    assert not checkpoint.park(connection, STAMP, 5, 6, "LookupError"), "it stands elsewhere by now"
+    assert checkpoint.park(connection, STAMP, 7, 8, "LookupError")
+    assert checkpoint.standing(connection, STAMP) == Standing(7, 9, 3.5, parked_at=8, error="LookupError")
+    checkpoint.unpark(connection, STAMP)
+    assert checkpoint.standing(connection, STAMP) == Standing(7, 9, 3.5)
+
+
+# What is read of an event
+
+
+@pytest.mark.parametrize("projection", ALL, ids=lambda projection: projection.name)
+def test_an_outline_has_fields_of_its_event_and_of_those_types(projection: Projection) -> None:
+    for topic, model in projection.reads.items():
+        if model is not None:
+            assert_is_outline(model, catalogue().topics[topic])
+
+
+def assert_is_outline(outline: type[BaseModel], event: type[BaseModel]) -> None:
+    for name, field in outline.model_fields.items():
+        whole = event.model_fields[name].annotation
+        if (
+            isinstance(field.annotation, type)
+            and issubclass(field.annotation, BaseModel)
+            and field.annotation is not whole
+        ):
+            assert isinstance(whole, type)
+            assert_is_outline(field.annotation, whole)
+        else:
+            assert field.annotation == whole
 
 
 # The stamp
@@ -71,7 +112,7 @@ def test_a_fingerprint_is_of_the_source_of_all_modules_that_are_named(
     (tmp_path / "view_moved.py").write_text("ROWS = 1\n")
 
     def fingerprint(*sources: str) -> str:
-        return stamp_of(Projection("v", 1, MetaData(), (), lambda _connection, _events: None, sources)).fingerprint
+        return stamp_of(Projection("v", 1, MetaData(), {}, lambda _connection, _events: None, sources)).fingerprint
 
     assert fingerprint("view_before") == fingerprint("view_moved")
     assert fingerprint("view_before") != fingerprint("view_after")

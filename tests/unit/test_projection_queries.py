@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, create_engine, event, func, select
 
-from domain.event import Recorded
+from domain.catalogue import catalogue
+from domain.event import LogEntry, Recorded
 from projections import campaigns, prompts, story
 from projections.all import ALL
 from projections.campaigns import CAMPAIGNS
@@ -52,13 +53,21 @@ def folded(log: MemoryEventLog) -> Iterator[Folded]:
         projection.tables.create_all(connection)
         told = [*log.read(0, 10_000, topics=projection.topics)] if events is None else [*events]
         for begin in range(0, len(told), page):
-            projection.fold(connection, told[begin : begin + page])
+            projection.fold(connection, [as_read(recorded, projection) for recorded in told[begin : begin + page]])
         return connection
 
     yield folded
     for connection in opened:
         connection.close()
         connection.engine.dispose()
+
+
+def as_read(recorded: Recorded, projection: Projection) -> LogEntry:
+    """The event as the view meets it, by way of what is stored of it."""
+    model = projection.reads[recorded.topic]
+    stored = catalogue().encode(recorded.event)
+    read = None if model is None else model.model_validate_json(stored)
+    return LogEntry(recorded.position, recorded.stream, recorded.topic, recorded.at, recorded.turn, read)
 
 
 def tell(log: MemoryEventLog, turn: str, *, campaign: str = CAMPAIGN, again: bool = False) -> None:
@@ -452,7 +461,7 @@ def test_a_page_is_written_in_one_statement_a_table(
         written.extend(word for word in ("INSERT", "UPDATE", "DELETE") if statement.startswith(word))
 
     event.listen(view, "before_cursor_execute", remember)
-    projection.fold(view, log.read(0, 1000, topics=projection.topics))
+    projection.fold(view, [as_read(told, projection) for told in log.read(0, 1000, topics=projection.topics)])
     assert written == ["INSERT"]
     counts = [select(func.count()).select_from(table) for table in projection.tables.sorted_tables]
     assert any(view.execute(count).scalar_one() for count in counts)

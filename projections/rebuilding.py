@@ -1,0 +1,108 @@
+"""What is done with two builds of one view: comparing them, and putting the rows of one into the other."""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+
+from sqlalchemy import Connection, Table, delete, insert, select
+
+from domain.errors import StoreFailure
+from projections import checkpoint
+from projections.comparison import Difference, first_difference
+from projections.digest import digest_of
+from projections.follower import Follower
+from projections.place import Place
+
+Progress = Callable[[int, int], None]
+"""Told how far a rebuild has come: (position, target)."""
+
+_TRIES = 3
+_ROWS_AT_ONCE = 500
+
+
+def differ(serving: Follower, building: Follower) -> bool | None:
+    """Whether two builds hold other rows at one position; None when they do not get to one, or cannot be read."""
+    with suppress(StoreFailure):
+        for _ in range(_TRIES):
+            while serving.position < building.position and serving.step():
+                pass
+            with serving.place.reading() as old:
+                position = serving.standing_in(old).position
+                if _brought_to(building, position):
+                    with building.place.reading() as new:
+                        if building.standing_in(new).position == position:
+                            return _noted(building, digest_of(new, building.tables)) != digest_of(old, serving.tables)
+    return None
+
+
+def first_difference_of(serving: Follower, again: Follower, progress: Progress) -> Difference | None:
+    """The first row of a view that another build of it, which is made for this, has not as it is.
+
+    Raises what keeps the other build from being made.
+    """
+    target = serving.standing().position
+    while again.position < target:
+        progress(again.position, target)
+        if not again.step(up_to=target):
+            again.raise_what_stops_it()
+    progress(target, target)
+    found = None
+    for _ in range(_TRIES):
+        with serving.place.reading() as stored:
+            position = serving.standing_in(stored).position
+            if not _brought_to(again, position):
+                again.raise_what_stops_it()
+            with again.place.reading() as rebuilt:
+                found = first_difference(stored, rebuilt, serving.tables, position)
+        if found is None:
+            return None
+        # A campaign that was deleted meanwhile is gone from the log, and not yet from the state of the view that was read.
+        while serving.step():
+            pass
+    return found
+
+
+def campaign_anew(serving: Follower, scratch: Place, campaign: str, progress: Progress) -> None:
+    """Folds one campaign from its beginning into an empty place, and then puts those rows in the place of the old ones.
+
+    What serves is locked only while the rows are exchanged.
+    """
+    target = serving.standing().position
+    reached = 0
+    with scratch.writing() as connection:
+        for reached in serving.fold_campaign(connection, campaign, 0, target):
+            progress(reached, target)
+    with serving.place.writing() as served:
+        position = serving.standing_in(served, locked=True).position
+        with scratch.writing() as connection:
+            deque(serving.fold_campaign(connection, campaign, reached, position), maxlen=0)
+        for table in serving.tables.sorted_tables:
+            if "campaign" in table.columns:
+                served.execute(delete(table).where(table.c.campaign == campaign))
+                _copied(scratch, served, table)
+    progress(target, target)
+
+
+def _copied(scratch: Place, served: Connection, table: Table) -> None:
+    with scratch.reading() as connection:
+        for rows in _pages(connection, table):
+            served.execute(insert(table), rows)
+
+
+def _pages(connection: Connection, table: Table) -> Iterator[list[dict[str, object]]]:
+    rows = connection.execution_options(yield_per=_ROWS_AT_ONCE).execute(select(table)).mappings()
+    for page in rows.partitions(_ROWS_AT_ONCE):
+        yield [dict(row) for row in page]
+
+
+def _brought_to(follower: Follower, position: int) -> bool:
+    """Whether the build stands at the position, brought there where it was behind."""
+    while follower.standing().position < position and follower.step(up_to=position):
+        pass
+    return follower.position == position
+
+
+def _noted(building: Follower, digest: str) -> str:
+    with building.place.writing() as connection:
+        checkpoint.note_digest(connection, building.stamp, digest)
+    return digest

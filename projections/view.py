@@ -1,0 +1,297 @@
+"""One view of the log: the build that serves, and the build that is made beside it to take its place.
+
+A build that serves goes on serving until another is finished; then one row is changed, and the old build is removed. Who
+still reads it finds it gone, asks which build serves, and reads that. Several processes may work at one build, since each
+page is folded once; whoever finishes it swaps, once. A build that nobody finished, because its process was killed, is
+gone on with by the next that looks.
+"""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from time import monotonic, sleep
+from typing import Literal, TypeVar
+from weakref import WeakKeyDictionary
+
+import structlog
+from sqlalchemy import Connection
+
+from domain.errors import StoreFailure, ViewBehind
+from projections.builds import Builds
+from projections.checkpoint import Standing
+from projections.comparison import Difference
+from projections.follower import Follower
+from projections.place import Storage, ViewReplaced
+from projections.projection import Projection
+from projections.rebuilding import Progress, campaign_anew, differ, first_difference_of
+from projections.source import Source
+
+CLOSE = 50
+"""How many positions behind the log a build may be when it begins to serve: who reads it folds those on the spot."""
+
+_PAUSE = 0.02
+_LONG = 86_400.0
+
+State = Literal["current", "behind", "rebuilding", "parked", "failed"]
+_Result = TypeVar("_Result")
+
+_logger = structlog.get_logger(__name__)
+
+
+@dataclass(frozen=True)
+class BuildStatus:
+    """A build beside the one that serves, on its way to `target`.
+
+    `events_per_second` and `seconds_left` are None until they can be told. A build that cannot take in an event is parked
+    at it; what served goes on serving.
+    """
+
+    position: int
+    target: int
+    events_per_second: float | None
+    seconds_left: float | None
+    parked_at: int | None
+    error: str | None
+
+
+@dataclass(frozen=True)
+class ViewStatus:
+    """How a view stands.
+
+    `lag` is the number of log positions it has yet to pass. A `parked` view cannot take in the event at `parked_at`; a
+    `failed` one is kept from going on by something else, and is tried again: `error` is the class of what was raised. The
+    rows up to `position` stand. The state is `rebuilding` while nothing that is complete serves; the field of that name is
+    a build beside the one that serves.
+    """
+
+    name: str
+    version: int
+    position: int
+    lag: int
+    state: State
+    error: str | None = None
+    parked_at: int | None = None
+    rebuilding: BuildStatus | None = None
+
+
+@dataclass(frozen=True)
+class Rebuilt:
+    """A build that serves now. `differed` says whether its rows were others than those before, at an equal position;
+    None where that could not be compared, because other code had folded those or they were behind.
+    """
+
+    name: str
+    position: int
+    differed: bool | None
+
+
+class View:
+    """A view as the engine keeps it. Threads and processes may use one view at once."""
+
+    def __init__(self, storage: Storage, projection: Projection, log: Source, *, page: int) -> None:
+        self._projection = projection
+        self._storage = storage
+        self._log = log
+        self._page = page
+        self._builds = Builds(storage, projection, log, page=page)
+        self._error: StoreFailure | None = None
+        self._standing = Standing(0)
+        self._tidied = False
+        self._rebuilt: WeakKeyDictionary[Follower, Rebuilt] = WeakKeyDictionary()
+
+    @property
+    def name(self) -> str:
+        """The name of the view."""
+        return self._projection.name
+
+    def step(self) -> bool:
+        """Folds a page of the build that serves and one of the build beside it. False when there is nothing to do now.
+
+        Never raises: what fails is kept for `status`, `reach` and `reading`.
+        """
+        try:
+            serving = self._builds.serving()
+            moved = serving is not None and serving.step()
+            moved = self._step_building() or moved
+            self._tidy_once(busy=moved)
+        except ViewReplaced:
+            self._builds.look_again()
+            return True
+        except StoreFailure as error:
+            self._error = error
+            return False
+        self._error = None
+        return moved
+
+    def reach(self, wanted: int, deadline: float) -> None:
+        """Returns when what serves stands at `wanted` or beyond.
+
+        Raises the StoreFailure that keeps it from there, else ViewBehind at the deadline (monotonic seconds).
+        """
+        self._in_time(wanted, deadline, lambda serving: serving.reach(wanted, deadline))
+
+    @contextmanager
+    def reading(self, wanted: int, deadline: float) -> Iterator[Connection]:
+        """A transaction over the rows at `wanted` or beyond. Raises as `reach` does."""
+        with ExitStack() as stack:
+            yield self._in_time(
+                wanted, deadline, lambda serving: stack.enter_context(serving.reading(wanted, deadline))
+            )
+
+    def begin(self) -> None:
+        """Begins a build, or lets a parked one be tried again, and leaves it to whoever follows the log."""
+        self._builds.begin().unpark()
+
+    def rebuild(self, progress: Progress) -> Rebuilt:
+        """Builds the view anew beside the one that serves, and swaps them. What was begun and left is gone on with.
+
+        Raises what keeps it from there; then what serves goes on serving, and the build can be gone on with.
+        """
+        building = self._builds.begin()
+        building.unpark()
+        target = self._log.max_position()
+        while self._builds.building() is building:
+            progress(min(building.position, target), target)
+            if not self._step_building():
+                building.raise_what_stops_it()
+                sleep(_PAUSE)
+        self._builds.serving()  # raises where other code has taken the view over meanwhile
+        progress(target, target)
+        return self._rebuilt.get(building) or Rebuilt(self.name, target, None)
+
+    def rebuild_campaign(self, campaign: str, progress: Progress) -> None:
+        """Builds the rows of one campaign anew, and puts them in the place of those that serve, in one transaction."""
+
+        def anew(serving: Follower) -> None:
+            scratch = self._storage.scratch(serving.stamp, self._projection.tables)
+            try:
+                campaign_anew(serving, scratch, campaign, progress)
+            finally:
+                scratch.drop()
+
+        self._in_time(self._log.max_position(), monotonic() + _LONG, anew)
+
+    def check(self, progress: Progress) -> Difference | None:
+        """The first row that is not what a rebuild makes of the log; None when there is none. Changes nothing."""
+
+        def differing(serving: Follower) -> Difference | None:
+            scratch = self._storage.scratch(serving.stamp, self._projection.tables)
+            try:
+                again = Follower(scratch, self._projection, self._log, page=self._page)
+                return first_difference_of(serving, again, progress)
+            finally:
+                scratch.drop()
+
+        return self._in_time(self._log.max_position(), monotonic() + _LONG, differing)
+
+    def unpark(self) -> None:
+        """Lets a parked view, and a parked build of it, be tried again. What cannot be asked now stays as it is."""
+        with suppress(StoreFailure):
+            for follower in (self._builds.serving(), self._builds.building()):
+                if follower is not None:
+                    follower.unpark()
+
+    def status(self, newest: int) -> ViewStatus:
+        """How the view stands, in a log with this newest position. Never raises."""
+        serving: Follower | None = None
+        error: Exception | None = None
+        building: BuildStatus | None = None
+        try:
+            serving = self._builds.serving()
+            self._standing = serving.standing() if serving is not None else Standing(0)
+            error = serving.failure if serving is not None else None
+            building = _build_status(self._builds.building())
+        except StoreFailure as failure:
+            error = failure
+        return self._told(newest, error, building, served=serving is not None)
+
+    def close(self) -> None:
+        """Closes every place, after the page that is being folded."""
+        self._builds.close()
+
+    def _told(self, newest: int, error: Exception | None, building: BuildStatus | None, *, served: bool) -> ViewStatus:
+        standing = self._standing
+        lag = max(0, newest - standing.position)
+        raised = standing.error if error is None else type(error).__name__
+        return ViewStatus(
+            name=self.name,
+            version=self._projection.version,
+            position=standing.position,
+            lag=lag,
+            state=_state(standing, lag, error, served=served),
+            error=raised,
+            parked_at=standing.parked_at,
+            rebuilding=building,
+        )
+
+    def _in_time(self, wanted: int, deadline: float, action: Callable[[Follower], _Result]) -> _Result:
+        """What the action comes to on the build that serves, once there is one, whichever it is by then."""
+        while True:
+            serving = self._builds.serving()
+            if serving is not None:
+                with suppress(ViewReplaced):
+                    return action(serving)
+                self._builds.look_again()
+            elif not self._step_building():
+                sleep(_PAUSE)
+            if monotonic() >= deadline:
+                raise ViewBehind(self.name, serving.position if serving else 0, wanted)
+
+    def _step_building(self) -> bool:
+        """Folds a page of the build beside, and lets it serve when it is finished. False when there is nothing to do."""
+        building = self._builds.building()
+        if building is None:
+            return False
+        try:
+            if building.step():
+                return True
+            return self._is_finished(building) and self._swapped(building)
+        except ViewReplaced:  # another process was faster
+            self._builds.look_again()
+            return True
+
+    def _is_finished(self, building: Follower) -> bool:
+        if building.failure is not None or building.standing().parked_at is not None:
+            return False
+        return self._log.max_position() - building.position <= CLOSE
+
+    def _swapped(self, building: Follower) -> bool:
+        serving = self._builds.serving()
+        differed = None if serving is None else differ(serving, building)
+        if not self._builds.swap(building):
+            return True  # another process did
+        self._rebuilt[building] = Rebuilt(self.name, building.position, differed)
+        tell = _logger.warning if differed else _logger.info
+        tell("view rebuilt", view=self.name, position=building.position, differed=differed)
+        return True
+
+    def _tidy_once(self, *, busy: bool) -> None:
+        """Once nothing of what came before is needed any more."""
+        if not busy and not self._tidied and self._error is None:
+            self._builds.tidy()
+            self._tidied = True
+
+
+def _state(standing: Standing, lag: int, error: Exception | None, *, served: bool) -> State:
+    if error is not None:
+        return "failed"
+    if standing.parked_at is not None:
+        return "parked"
+    if not served or standing.position < standing.target:
+        return "rebuilding"
+    return "behind" if lag else "current"
+
+
+def _build_status(building: Follower | None) -> BuildStatus | None:
+    if building is None:
+        return None
+    standing = building.standing()
+    left = max(0, standing.target - standing.position)
+    return BuildStatus(
+        position=standing.position,
+        target=standing.target,
+        events_per_second=standing.rate,
+        seconds_left=round(left / standing.rate, 1) if standing.rate else None,
+        parked_at=standing.parked_at,
+        error=standing.error or (type(building.failure).__name__ if building.failure else None),
+    )
