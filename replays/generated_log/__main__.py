@@ -1,10 +1,15 @@
-"""`python -m replays.generated_log --seed 1 --events 200000 DIRECTORY`: writes DIRECTORY/log.db out of a seed."""
+"""`python -m replays.generated_log --seed 1 --events 200000 STORE` writes a log out of a seed.
+
+STORE is a directory, where it becomes log.db, or the URL of a PostgreSQL database.
+"""
 
 import argparse
 import sys
 from pathlib import Path
 from time import perf_counter
 
+from adapters.event_log.postgresql import PostgresqlStore
+from domain.errors import StoreFailure
 from replays.generated_log.writing import EVENTS_A_CAMPAIGN, StoreNotEmpty, write
 
 
@@ -12,19 +17,26 @@ def main() -> None:
     """Writes a log, and tells how far it is on standard error."""
     arguments = _arguments()
     begun = perf_counter()
-    arguments.directory.mkdir(parents=True, exist_ok=True)
     try:
         events = write(
-            arguments.directory / "log.db",
+            _place(arguments.store),
             seed=arguments.seed,
             events=arguments.events,
             campaigns=arguments.campaigns,
             progress=_tell,
         )
-    except StoreNotEmpty as error:
+    except (StoreNotEmpty, StoreFailure, ValueError) as error:
         sys.exit(str(error))
     sys.stderr.write("\r")
     sys.stdout.write(f"{events:,} events in {perf_counter() - begun:.1f} seconds\n")
+
+
+def _place(store: str) -> Path | PostgresqlStore:
+    if "://" in store:
+        return PostgresqlStore(store)
+    directory = Path(store)
+    directory.mkdir(parents=True, exist_ok=True)
+    return directory / "log.db"
 
 
 def _tell(written: int, wanted: int) -> None:
@@ -34,7 +46,7 @@ def _tell(written: int, wanted: int) -> None:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m replays.generated_log", description=__doc__)
-    parser.add_argument("directory", type=Path, help="where log.db is to be; made when it is missing")
+    parser.add_argument("store", help="a directory, which is made when it is missing, or postgresql://…")
     parser.add_argument("--seed", type=int, default=1, help="the same seed and sizes give the same log")
     parser.add_argument("--events", type=_at_least_one, default=10_000, help="about how many the log ends up with")
     parser.add_argument(

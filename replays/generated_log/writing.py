@@ -3,6 +3,7 @@
 from contextlib import closing
 from pathlib import Path
 
+from adapters.event_log.database import Database
 from adapters.event_log.log import SqlEventLog
 from replays.generated_log.chance import SeededNames, StoryTime
 from replays.generated_log.installation import Installation, Progress, Size
@@ -19,7 +20,7 @@ class StoreNotEmpty(Exception):
 
 
 def write(
-    store: Path,
+    store: Path | Database,
     *,
     seed: int,
     events: int,
