@@ -26,6 +26,24 @@ def _naming_each(hosts: str) -> str:
     return hosts
 
 
+def _listed(endpoints: str) -> tuple[str, ...]:
+    return tuple(filter(None, map(str.strip, endpoints.split(","))))
+
+
+def _fit_to_be_allowed(endpoints: str) -> str:
+    """The endpoints. Refuses one that is no URL, or that leads where nothing may."""
+    if not _listed(endpoints):
+        return endpoints
+    from adapters.endpoint_policy import refusal_of_public, shown  # httpx, which most commands do without
+
+    for endpoint in _listed(endpoints):
+        why = refusal_of_public(endpoint)
+        if why is not None:
+            problem = "{endpoint} cannot be allowed: {why}; name each by its exact URL, separated by commas"
+            raise PydanticCustomError("endpoint", problem, {"endpoint": repr(shown(endpoint)), "why": why})
+    return endpoints
+
+
 class Config(BaseSettings):
     """Read from `FABULA_…` variables. Secrets live here and nowhere else: never in an event, a log line or an answer.
 
@@ -52,6 +70,14 @@ class Config(BaseSettings):
     api_key: Annotated[
         SecretStr, Field(description="The model server's key, sent as a bearer token and never stored.")
     ] = SecretStr("")
+    public_endpoint: Annotated[
+        str,
+        AfterValidator(_fit_to_be_allowed),
+        Field(
+            description="Model servers on the internet that may be asked all the same, each by its exact URL, separated by "
+            "commas. What a story holds is sent there."
+        ),
+    ] = ""
     token: Annotated[SecretStr, Field(description="When set, every request to the API needs it as a bearer token.")] = (
         SecretStr("")
     )
@@ -69,6 +95,11 @@ class Config(BaseSettings):
         BeforeValidator(_in_lower_case),
         Field(description="How much is logged, to standard error: debug, info, warning or error."),
     ] = "info"
+
+    @property
+    def public_endpoints(self) -> frozenset[str]:
+        """The endpoints that are allowed although they are public."""
+        return frozenset(_listed(self.public_endpoint))
 
 
 def read_config(given: Mapping[str, object | None], **more: object | None) -> Config:

@@ -85,7 +85,7 @@ def open_store(config: Config) -> Iterator[Store]:
     log = SqlEventLog(config.home / "log.db", SystemClock(), RandomNames())
     try:
         with open_views(config.home / "views", log) as views:
-            policy = EndpointPolicy()
+            policy = EndpointPolicy(config.public_endpoints)
             given = {"endpoint": config.endpoint, "model": config.model}
             settings = InstallationSettings(log, policy, given, small_narrator_defaults(config))
             yield Store(config.home, log, views, settings, policy, Bodies(log))
@@ -104,6 +104,8 @@ async def running(config: Config, *, with_small_narrator: bool = False) -> Async
     with open_store(config) as store, _process_lock(config.home) as lock:
         if config.endpoint:
             store.policy.check_form(config.endpoint)
+        for endpoint in sorted(store.policy.public_endpoints):
+            _log.warning("public_endpoint_allowed", endpoint=endpoint)
         async with policed_client(store.policy) as client:
             key = config.api_key.get_secret_value() or None
             narrator = OpenAICompatibleNarrator(client, store.policy, api_key=key)

@@ -70,6 +70,14 @@ class Settings(BaseModel):
     ] = ""
 
 
+class SettingsInForce(Settings):
+    """The settings that count now. What is here besides them cannot be set: it was found out about them."""
+
+    public_endpoint: Annotated[
+        bool, Field(description="Whether the endpoint is one that the environment allows although it is public.")
+    ] = False
+
+
 class SettingsChanged(DomainEvent):
     """The player changed settings of the installation. Holds the fields that changed, with their new values."""
 

@@ -60,6 +60,7 @@ PROMPT = {
     "accounting",
     "knowledge",
     "endpoint",
+    "public_endpoint",
     "model",
     "body_sha256",
 }
@@ -99,6 +100,7 @@ SETTINGS = {
     "memory_bank_capacity",
     "low_water_percent",
     "narrator_prompt",
+    "public_endpoint",
 }
 CORRECTED = {"node", "text", "position"}
 SAVE_POINT = {"id", "name", "node", "moment"}

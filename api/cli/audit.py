@@ -115,7 +115,8 @@ def _turn_row(turn: dict[str, Any]) -> tuple[object, ...]:
 def _facts(campaign: str, record: dict[str, Any]) -> Iterator[tuple[str, str]]:
     made = f"node {record['node']}" if record["node"] else "no node: the turn failed"
     yield "turn", f"{record['turn']} of {campaign}, which made {made}"
-    yield "sent", f"{record['at']} to {record['endpoint']}, {record['mode']}"
+    public = " (public)" if record["public_endpoint"] else ""
+    yield "sent", f"{record['at']} to {record['endpoint']}{public}, {record['mode']}"
     yield "model", record["model"] or "unnamed"
     yield "budget", _budget(record["tokens"])
     yield "window", _window(record["window"])

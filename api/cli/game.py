@@ -142,7 +142,8 @@ class Game:
 
     def where(self, _: str) -> None:
         settings = self.fabula.settings.in_force()
-        told_by = f"{settings.model or 'the first model'} at {settings.endpoint}"
+        public = ", a public endpoint" if settings.public_endpoint else ""
+        told_by = f"{settings.model or 'the first model'} at {settings.endpoint}{public}"
         self.screen.note(f"{self._label()} of {self.campaign}, told by {told_by}")
 
     def takes(self, _: str) -> None:

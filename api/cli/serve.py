@@ -124,7 +124,9 @@ class _Server(uvicorn.Server):
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn does, and then the line."""
         await super().startup(sockets)
-        typer.echo(f"Fabula {VERSION} is ready at {self._where} (store: {self._fabula.store.home})")
+        allowed = ", ".join(sorted(self._fabula.store.policy.public_endpoints))
+        public = f"; public endpoints allowed: {allowed}" if allowed else ""
+        typer.echo(f"Fabula {VERSION} is ready at {self._where} (store: {self._fabula.store.home}{public})")
         if self._guide:
             typer.echo(_guidance(self._where))
 

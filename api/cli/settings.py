@@ -15,7 +15,7 @@ from api.cli.output import print_json, remark, say, show, table
 from api.config import Config
 from api.use_cases.connection import connection_answer
 from api.wiring import Store, open_store
-from domain.installation import Settings
+from domain.installation import Settings, SettingsInForce
 
 
 def show_all(config: Config, *, as_json: bool) -> None:
@@ -68,7 +68,7 @@ async def _asked(config: Config, store: Store) -> dict[str, Any]:
 def _print_test(answer: dict[str, Any]) -> None:
     window = answer["window"]
     rows = (
-        ("endpoint", answer["endpoint"]),
+        ("endpoint", answer["endpoint"] + (" (public)" if answer["public_endpoint"] else "")),
         ("model", answer["model"] or "the first that the server offers"),
         ("offers", ", ".join(answer["models"]) or "nothing"),
         ("window", f"{window['tokens']} tokens" if window["tokens"] else "unknown"),
@@ -79,13 +79,16 @@ def _print_test(answer: dict[str, Any]) -> None:
 
 
 def _print(
-    config: Config, store: Store, settings: Settings, *, as_json: bool, only: Iterable[str] | None = None
+    config: Config, store: Store, settings: SettingsInForce, *, as_json: bool, only: Iterable[str] | None = None
 ) -> None:
     values = settings.model_dump(mode="json")
     if as_json:
         return print_json(values)
     stored = store.log.settings().set_at
-    rows = [(name, _origin(config, stored, settings, name), _shown(values[name])) for name in only or values]
+    if settings.public_endpoint:
+        values["endpoint"] += " (public)"
+    names = only or Settings.model_fields
+    rows = [(name, _origin(config, stored, settings, name), _shown(values[name])) for name in names]
     return show(table(("setting", "from", "value"), rows))
 
 

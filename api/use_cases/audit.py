@@ -64,6 +64,7 @@ def prompt_answer(log: EventLog, bodies: Bodies, campaign: str, turn: str) -> di
         "knowledge": {"considered": []},
         "accounting": accounting_answer(accounted.accounting if accounted else None),
         "endpoint": prompt.endpoint,
+        "public_endpoint": prompt.public_endpoint,
         "model": prompt.model,
         "mode": prompt.mode,
         "parameters": _parameters(body),

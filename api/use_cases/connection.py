@@ -3,14 +3,15 @@
 from typing import Any
 
 from domain.errors import FabulaError
-from domain.installation import Settings
+from domain.installation import SettingsInForce
 from domain.ports import Narrator, WindowProbe
 
 
-async def connection_answer(settings: Settings, narrator: Narrator, probe: WindowProbe) -> dict[str, Any]:
+async def connection_answer(settings: SettingsInForce, narrator: Narrator, probe: WindowProbe) -> dict[str, Any]:
     """Lists the server's models and reports its window. A server that does not answer is reported, not raised."""
     answer: dict[str, Any] = {
         "endpoint": settings.endpoint,
+        "public_endpoint": settings.public_endpoint,
         "model": settings.model,
         "reachable": False,
         "models": [],

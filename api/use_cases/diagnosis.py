@@ -24,7 +24,7 @@ from api.use_cases.connection import connection_answer
 from api.wiring import VERSION, Store, open_store, small_narrator_defaults
 from domain.errors import FabulaError, StoreFailure
 from domain.event import Recorded
-from domain.installation import Settings
+from domain.installation import SettingsInForce
 from domain.log import EventLog
 
 Standing = Literal["well", "note", "to_do"]
@@ -58,7 +58,7 @@ async def diagnose(config: Config, usual_servers: Mapping[str, str] = USUAL_SERV
     findings = [_python(), *_directory(config.home)]
     stored, settings = _store(config)
     narrated_here = settings.endpoint == small_narrator_defaults(config).endpoint
-    policy = EndpointPolicy()
+    policy = EndpointPolicy(config.public_endpoints)
     async with policed_client(policy, connect_seconds=ANSWER_SECONDS) as client:
         key = config.api_key.get_secret_value() or None
         narrator = OpenAICompatibleNarrator(client, policy, api_key=key, models_seconds=ANSWER_SECONDS)
@@ -70,7 +70,8 @@ async def diagnose(config: Config, usual_servers: Mapping[str, str] = USUAL_SERV
             _port(client, config),
             *(_usual_server(keyless, name, url) for name, url in others.items()),
         )
-    return [*findings, *stored, _model_file(needed=narrated_here), *(found for some in asked for found in some)]
+    findings += [*stored, *_public_endpoints(policy)]
+    return [*findings, _model_file(needed=narrated_here), *(found for some in asked for found in some)]
 
 
 async def fabula_answers(config: Config) -> bool:
@@ -102,7 +103,15 @@ def _directory(home: Path) -> Iterator[Finding]:
     yield Finding("disk", "well" if enough else "to_do", f"{left}." if enough else f"{left}: make room.")
 
 
-def _store(config: Config) -> tuple[list[Finding], Settings]:
+def _public_endpoints(policy: EndpointPolicy) -> Iterator[Finding]:
+    for endpoint in sorted(policy.public_endpoints):
+        allowed = (
+            f"FABULA_PUBLIC_ENDPOINT allows {endpoint}: what a story holds leaves your network when it is told there."
+        )
+        yield Finding("public endpoint", "note", allowed)
+
+
+def _store(config: Config) -> tuple[list[Finding], SettingsInForce]:
     """What there is to say about the store, and the settings in force; those of a store that cannot be read are none."""
     if not (config.home / "log.db").exists():
         return [Finding("store", "note", "There is no store yet; the first story makes one.")], _without_store(config)
@@ -114,9 +123,11 @@ def _store(config: Config) -> tuple[list[Finding], Settings]:
         return [Finding("store", "to_do", error.message)], _without_store(config)
 
 
-def _without_store(config: Config) -> Settings:
+def _without_store(config: Config) -> SettingsInForce:
     defaults = small_narrator_defaults(config)
-    return Settings(endpoint=config.endpoint or defaults.endpoint, model=config.model or defaults.model)
+    endpoint = config.endpoint or defaults.endpoint
+    public = EndpointPolicy(config.public_endpoints).is_public(endpoint)
+    return SettingsInForce(endpoint=endpoint, model=config.model or defaults.model, public_endpoint=public)
 
 
 def _newest_events(log: EventLog) -> Finding:
@@ -171,7 +182,7 @@ def _model_file(*, needed: bool) -> Finding:
 
 
 async def _endpoint(
-    settings: Settings, narrator: OpenAICompatibleNarrator, probe: ServerWindowProbe, *, narrated_here: bool
+    settings: SettingsInForce, narrator: OpenAICompatibleNarrator, probe: ServerWindowProbe, *, narrated_here: bool
 ) -> list[Finding]:
     answer = await connection_answer(settings, narrator, probe)
     where = settings.endpoint

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Coroutine
 from contextlib import aclosing, suppress
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TypeVar
 
 import structlog
@@ -31,7 +32,7 @@ from domain.errors import (
 )
 from domain.event import Recorded
 from domain.extraction.extraction import extract_plain
-from domain.installation import Settings
+from domain.installation import Settings, SettingsInForce
 from domain.log import EventLog
 from domain.ports import Ended, Narrator, NarratorRequest, Usage, WindowProbe
 from domain.prompt.accounting import classify
@@ -127,7 +128,8 @@ class Narrating:
 
     async def _tell_well(self, telling: Telling, turn: TurnFacts, course: _Course) -> None:
         settings, window = await self._unless_cancelled(telling, turn, course, self._narrator_as_it_is())
-        prepared = await aside(self._prompter.prepare, telling.campaign, turn, settings, window)
+        prepare = partial(self._prompter.prepare, public_endpoint=settings.public_endpoint)
+        prepared = await aside(prepare, telling.campaign, turn, settings, window)
         course.stage = "sending"
         await aside(self._log.execute, RecordPrompt(telling.campaign, prepared.event))
         self._bodies.remember(telling.campaign, prepared.event, prepared.body)
@@ -136,13 +138,13 @@ class Narrating:
         course.stage = "reply"
         await through(self._accept(telling, turn, course))
 
-    async def _narrator_as_it_is(self) -> tuple[Settings, Window]:
+    async def _narrator_as_it_is(self) -> tuple[SettingsInForce, Window]:
         """The settings in force, and how much the server of theirs reads."""
         settings = await self._resolved_settings()
         told = await self._probe.window(settings.endpoint, settings.model)
         return settings, with_declared(told, settings.context_window_override)
 
-    async def _resolved_settings(self) -> Settings:
+    async def _resolved_settings(self) -> SettingsInForce:
         """The settings in force; without a model's name, the first that the server offers."""
         settings = await aside(self._settings.in_force)
         if settings.model:

@@ -94,7 +94,9 @@ class Prompter:
         self._counter = counter
         self._bodies = bodies
 
-    def prepare(self, campaign: str, turn: TurnFacts, settings: Settings, window: Window) -> Prepared:
+    def prepare(
+        self, campaign: str, turn: TurnFacts, settings: Settings, window: Window, *, public_endpoint: bool = False
+    ) -> Prepared:
         """The request for a running turn. Raises ContextOverflow before any model is asked."""
         built_from = self._log.max_position(campaign)
         place = self._log.node(campaign, turn.parent)
@@ -113,6 +115,7 @@ class Prompter:
             branch=place.branch,
             depth=place.depth,
             endpoint=settings.endpoint,
+            public_endpoint=public_endpoint,
             model=settings.model,
             mode=settings.mode,
             body=stored,

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.endpoint_policy import EndpointPolicy
-from domain.installation import Settings
+from domain.installation import Settings, SettingsInForce
 from domain.log import EventLog
 from domain.prompt.texts import NARRATOR_PROMPT
 
@@ -32,22 +32,23 @@ class InstallationSettings:
         self._since = log.max_position()
         self._defaults = defaults
 
-    def in_force(self) -> Settings:
+    def in_force(self) -> SettingsInForce:
         """The settings that the next turn is taken with; what is empty there is filled with what it stands for."""
         stored = self._log.settings()
         given = {name: value for name, value in self._given.items() if stored.set_at.get(name, 0) <= self._since}
         return self._filled(stored.settings.model_copy(update=given))
 
-    def _filled(self, settings: Settings) -> Settings:
+    def _filled(self, settings: Settings) -> SettingsInForce:
         """With what an empty setting stands for. The small narrator's model is only the default of its own endpoint."""
         ours = {} if settings.endpoint else {"endpoint": self._defaults.endpoint}
         if ours and not settings.model:
             ours["model"] = self._defaults.model
         if not settings.narrator_prompt.strip():
             ours["narrator_prompt"] = NARRATOR_PROMPT
-        return settings.model_copy(update=ours)
+        filled = settings.model_copy(update=ours)
+        return SettingsInForce(**dict(filled), public_endpoint=self._policy.is_public(filled.endpoint))
 
-    def change(self, changes: Mapping[str, Any], *, replaced_surrogates: int = 0) -> Settings:
+    def change(self, changes: Mapping[str, Any], *, replaced_surrogates: int = 0) -> SettingsInForce:
         """Stores the fields and answers with what is in force. Raises InvalidInput, EndpointRefused, StoreFailure."""
         endpoint = changes.get("endpoint")
         if isinstance(endpoint, str) and endpoint:

@@ -119,5 +119,6 @@ def health_answer(store: Store) -> dict[str, Any]:
         "status": "ready" if caught_up else "catching_up",
         "version": VERSION,
         "position": store.log.max_position(),
+        "public_endpoint": store.settings.in_force().public_endpoint,
         "projections": views,
     }

@@ -96,7 +96,10 @@ class HistorySpan(_Part):
 
 
 class PromptSent(DomainEvent):
-    """A request is about to go to the narrator. Written before its first byte, also when the turn then fails."""
+    """A request is about to go to the narrator. Written before its first byte, also when the turn then fails.
+
+    `public_endpoint`: the environment allowed the endpoint although it is public.
+    """
 
     topic: ClassVar = "prompt.sent"
     actor: ClassVar = "fabula"
@@ -107,6 +110,7 @@ class PromptSent(DomainEvent):
     branch: int
     depth: int
     endpoint: str
+    public_endpoint: bool = False
     server: str | None = None
     model: str
     mode: Mode

@@ -571,6 +571,46 @@ def test_an_endpoint_that_is_refused_is_refused_before_any_words_are_stored(
     assert shell.json("campaigns")["campaigns"] == []
 
 
+def test_a_public_endpoint_shows_wherever_the_endpoint_does(
+    shell: Shell, played: str, server: ScriptedModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in (
+        ("PUBLIC_ENDPOINT", server.endpoint),
+        ("ENDPOINT", server.endpoint),
+        ("MODEL", "scripted-model"),
+    ):
+        monkeypatch.setenv(f"FABULA_{name}", value)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("I go on\n/where\n"))
+    server.script(Reply("On and on."))
+
+    assert shell.run("play", played, "--no-narrator") == 0
+    assert f"told by scripted-model at {server.endpoint}, a public endpoint" in shell.out.replace("\n", " ")
+    assert shell.run("audit", played, "8") == 0
+    assert f"to {server.endpoint} (public), chat" in shell.out.replace("\n", " ")
+    assert shell.json("audit", played, "8")["public_endpoint"] is True
+    assert shell.json("audit", played, "6")["public_endpoint"] is False
+    assert shell.run("settings") == 0
+    assert f"{server.endpoint} (public)" in shell.out
+    assert "public_endpoint" not in shell.out
+    assert shell.json("settings")["public_endpoint"] is True
+    assert shell.run("settings", "test") == 0
+    assert f"{server.endpoint} (public)" in shell.out
+    assert shell.run("doctor") == 0
+    assert f"FABULA_PUBLIC_ENDPOINT allows {server.endpoint}" in shell.out
+    assert shell.run("settings", "set", "public_endpoint", "false") == 2
+
+
+@pytest.mark.parametrize("command", [("serve",), ("play",), ("settings",), ("doctor",), ("campaigns",)])
+def test_a_public_endpoint_that_cannot_be_one_is_refused_at_the_start(
+    shell: Shell, command: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FABULA_PUBLIC_ENDPOINT", "https://models.test/v1,models.test")
+
+    assert shell.run(*command) == 2
+    assert "FABULA_PUBLIC_ENDPOINT: 'models.test' cannot be allowed: it is not an http or https URL" in shell.err
+    assert not shell.home.exists()
+
+
 def test_a_mistake_of_ours_is_a_sentence_too(shell: Shell, played: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise ZeroDivisionError("by zero")
@@ -607,11 +647,16 @@ def test_every_answer_is_the_servers_own_also_while_it_serves(
     where = f"http://127.0.0.1:{port}/api"
     given = ["--home", str(shell.home), "--endpoint", server.endpoint, "--model", "scripted-model"]
     serving = subprocess.Popen(
-        [*FABULA, "serve", *given, "--no-narrator"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [*FABULA, "serve", *given, "--no-narrator"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env={**os.environ, "FABULA_PUBLIC_ENDPOINT": "https://models.test/v1"},
     )
     try:
         assert serving.stdout is not None
-        assert b"is ready at" in serving.stdout.readline()
+        ready = serving.stdout.readline()
+        assert b"is ready at" in ready
+        assert b"public endpoints allowed: https://models.test/v1" in ready
         for path, command in (
             ("/campaigns", ("campaigns",)),
             (f"/campaigns/{played}", ("campaigns", "show", played)),

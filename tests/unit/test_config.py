@@ -41,6 +41,44 @@ def test_a_pattern_of_hosts_is_refused(monkeypatch: pytest.MonkeyPatch, hosts: s
         read_config({})
 
 
+@pytest.mark.parametrize("listed", ["https://models.test/v1", " https://models.test/v1 ,, http://8.8.8.8:80/v1/,"])
+def test_public_endpoints_are_listed_with_commas(monkeypatch: pytest.MonkeyPatch, listed: str) -> None:
+    monkeypatch.setenv("FABULA_PUBLIC_ENDPOINT", listed)
+
+    assert read_config({}).public_endpoints <= {"https://models.test/v1", "http://8.8.8.8:80/v1/"}
+    assert "https://models.test/v1" in read_config({}).public_endpoints
+
+
+@pytest.mark.parametrize("listed", ["", " ", ",", " , "])
+def test_no_public_endpoint_is_none(monkeypatch: pytest.MonkeyPatch, listed: str) -> None:
+    monkeypatch.setenv("FABULA_PUBLIC_ENDPOINT", listed)
+
+    assert read_config({}).public_endpoints == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("listed", "why"),
+    [
+        ("models.test", "'models.test' cannot be allowed: it is not an http or https URL"),
+        ("*", r"'\*' cannot be allowed"),
+        ("https://a.test/v1,ftp://b.test/v1", "'ftp://b.test/v1' cannot be allowed"),
+        ("https://me:secret@a.test/v1", r"'https://…@a\.test/v1' cannot be allowed: it holds a user name"),
+        ("https://a.test/v1?key=secret", "it has a query or a fragment"),
+        ("http://169.254.169.254/v1", "169.254.169.254 is a link-local address"),
+        ("http://[64:ff9b::8.8.8.8]/v1", "an IPv4 address behind NAT64"),
+    ],
+)
+def test_a_public_endpoint_that_cannot_be_one_is_refused(
+    monkeypatch: pytest.MonkeyPatch, listed: str, why: str
+) -> None:
+    monkeypatch.setenv("FABULA_PUBLIC_ENDPOINT", listed)
+
+    with pytest.raises(BadEnvironment, match=why) as refused:
+        read_config({})
+    assert refused.value.message.startswith("FABULA_PUBLIC_ENDPOINT: ")
+    assert "secret" not in f"{refused.value!r} {refused.value.fields}"
+
+
 def test_a_default_is_printed_as_it_would_be_set() -> None:
     row = next(line for line in reference().splitlines() if line.startswith("| `FABULA_NARRATOR` "))
 

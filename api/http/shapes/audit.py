@@ -102,7 +102,10 @@ class KnowledgeShape(BaseModel):
 
 
 class PromptShape(BaseModel):
-    """The record of a request. `node` is null of a turn that made none."""
+    """The record of a request. `node` is null of a turn that made none.
+
+    `public_endpoint`: the environment allowed the endpoint although it is public.
+    """
 
     model_config = with_examples(
         {
@@ -117,6 +120,7 @@ class PromptShape(BaseModel):
             "knowledge": {"considered": []},
             "accounting": ACCOUNTING,
             "endpoint": "http://127.0.0.1:11434/v1",
+            "public_endpoint": False,
             "model": "llama3.2",
             "mode": "chat",
             "parameters": {"temperature": 0.8, "max_tokens": 400, "stream": True},
@@ -138,6 +142,7 @@ class PromptShape(BaseModel):
     knowledge: KnowledgeShape
     accounting: AccountingShape | None
     endpoint: str
+    public_endpoint: bool
     model: str
     mode: str
     parameters: dict[str, Any]

@@ -5,7 +5,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, field_validator
 
 from api.http.shapes.schema import as_integer, as_tuple, change_with_examples, with_examples
-from domain.installation import Settings
+from domain.installation import Settings, SettingsInForce
 from domain.prompt.events import Window
 
 _SETTINGS: dict[str, Any] = {
@@ -57,10 +57,13 @@ class SettingsChange(Settings):
     _stop_as_tuple = field_validator("stop", mode="before")(as_tuple)
 
 
-class SettingsShape(Settings):
-    """The settings in force: as stored, with what the environment or a flag gave laid over them."""
+class SettingsShape(SettingsInForce):
+    """The settings in force: as stored, with what the environment or a flag gave laid over them.
 
-    model_config = with_examples(_SETTINGS)
+    `public_endpoint` cannot be set; the environment decides it.
+    """
+
+    model_config = with_examples(_SETTINGS | {"public_endpoint": False})
 
 
 class SettingsTest(BaseModel):
@@ -69,6 +72,7 @@ class SettingsTest(BaseModel):
     model_config = with_examples(
         {
             "endpoint": "http://127.0.0.1:11434/v1",
+            "public_endpoint": False,
             "model": "llama3.2",
             "reachable": True,
             "models": ["llama3.2"],
@@ -79,6 +83,7 @@ class SettingsTest(BaseModel):
     )
 
     endpoint: str
+    public_endpoint: bool
     model: str
     reachable: bool
     models: list[str]
@@ -109,13 +114,23 @@ class ProjectionList(BaseModel):
 
 
 class HealthShape(BaseModel):
-    """Whether the program can be used now. `position` is that of the newest event."""
+    """Whether the program can be used now. `position` is that of the newest event.
+
+    `public_endpoint`: stories are told at an endpoint that the environment allows although it is public.
+    """
 
     model_config = with_examples(
-        {"status": "ready", "version": "0.1.0", "position": 4211, "projections": [_PROJECTION]}
+        {
+            "status": "ready",
+            "version": "0.1.0",
+            "position": 4211,
+            "public_endpoint": False,
+            "projections": [_PROJECTION],
+        }
     )
 
     status: Literal["ready", "catching_up"]
     version: str
     position: int
+    public_endpoint: bool
     projections: list[ProjectionShape]
