@@ -27,6 +27,43 @@ class Failure:
 FAILURES = (
     Failure("404", Reply.refusal(404, "model 'x' not found"), 502, "model_refused", "HTTP 404: model 'x' not found"),
     Failure("400", Reply.context_exceeded(9000, 8192), 502, "model_refused", "9000 tokens against 8192"),
+    Failure(
+        "400 of vLLM",
+        Reply.refusal(400, "This model's maximum context length is 4096 tokens. However, you requested 5000 tokens."),
+        502,
+        "model_refused",
+        "lower `context_budget`",
+    ),
+    Failure(
+        "500 for the window",
+        Reply.refusal(500, "Context size has been exceeded."),
+        502,
+        "model_refused",
+        "lower `context_budget`",
+    ),
+    Failure(
+        "an error in a stream",
+        Reply.raw('data: {"choices":[{"delta":{"content":"The"}}]}\n\ndata: {"error":"out of memory"}\n\n'),
+        502,
+        "model_refused",
+        "in its reply: out of memory",
+        partial="The",
+    ),
+    Failure(
+        "declined",
+        Reply.raw('data: {"choices":[{"delta":{"refusal":"I would rather not."},"finish_reason":"stop"}]}\n\n'),
+        502,
+        "model_refused",
+        "in its reply: I would rather not.",
+    ),
+    Failure(
+        "a tool called",
+        Reply.raw('data: {"choices":[{"delta":{"tool_calls":[{"index":0}]},"finish_reason":"tool_calls"}]}\n\n'),
+        502,
+        "model_reply_empty",
+        "it ended with tool_calls and no words",
+        stage="reply",
+    ),
     Failure("500", Reply.refusal(500, "out of memory"), 502, "model_refused", "HTTP 500: out of memory"),
     Failure(
         "a page",

@@ -6,8 +6,9 @@ import json
 import socket
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import AsyncGenerator, Callable, Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 import pytest
 
@@ -15,6 +16,8 @@ from adapters.endpoint_policy import EndpointPolicy, policed_client
 from adapters.model_server import OpenAICompatibleNarrator
 from domain.errors import FabulaError, ModelRefused, ModelReplyIncomplete, ModelTimeout, ModelUnreachable
 from domain.ports import Ended, NarratorRequest, Said
+from tests.fakes.model_server import ScriptedModelServer
+from tests.fakes.serving import serving
 
 HELLO = 'data: {"choices":[{"delta":{"content":"Größe "}}]}\n\ndata: {"choices":[{"delta":{"content":"☂"}}]}\n\n'
 STOP = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}],"usage":{"prompt_tokens":9}}\n\n'
@@ -264,6 +267,24 @@ def test_a_stall_after_the_finish_reason_does_not_cost_the_reply(monkeypatch: py
     text, ended = told_by(then_nothing(OPENING, chunked((HELLO + STOP).encode())), timeout=60)
     assert (text, ended.finish_reason, ended.usage.prompt_tokens) == (TEXT, "stop", 9)
     assert time.monotonic() - started < 3
+
+
+def test_the_patience_is_what_the_settings_say(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    patience: list[float] = []
+    stream = OpenAICompatibleNarrator.stream
+
+    def observed(self: OpenAICompatibleNarrator, request: NarratorRequest) -> AsyncGenerator[Said | Ended, None]:
+        patience.append(request.timeout_seconds)
+        return stream(self, request)
+
+    monkeypatch.setattr(OpenAICompatibleNarrator, "stream", observed)
+    with ScriptedModelServer() as model, serving(tmp_path, model.endpoint) as server, server.client() as client:
+        story = client.post("/api/campaigns", json={"opening": "A door."}).json()["id"]
+        for seconds in (None, 30, 3600):
+            if seconds:
+                client.patch("/api/settings", json={"model_timeout_seconds": seconds})
+            assert client.post(f"/api/campaigns/{story}/turns", json={"kind": "continue"}).status_code == 200
+    assert patience == [300, 30, 3600]
 
 
 def test_the_list_of_models_has_a_time_limit_of_its_own() -> None:
