@@ -42,26 +42,39 @@ Page = list[Write]
 
 
 @contextmanager
-def noted(tables: MetaData) -> Iterator[list[Page]]:
-    """What is written to these tables meanwhile, through whatever engine."""
-    pages: list[Page] = [[]]
+def noted(tables: MetaData) -> Iterator[dict[str, list[Page]]]:
+    """What is written to these tables meanwhile, by file: a rebuild may write to another build of the view as well."""
+    files: dict[str, list[Page]] = {}
 
-    def note(_c: object, _cursor: object, statement: str, parameters: Any, _context: object, many: bool) -> None:
+    def note(
+        connection: Connection, _cursor: object, statement: str, parameters: Any, _context: object, many: bool
+    ) -> None:
         changed = _CHANGED.match(statement)
         if changed is not None and changed[1] in tables.tables:
+            pages = files.setdefault(file_of(connection), [[]])
             pages[-1].append(Write(statement, list(parameters) if many else [parameters]))
 
-    def turn(_connection: Connection) -> None:
-        if pages[-1]:
+    def turn(connection: Connection) -> None:
+        pages = files.get(file_of(connection), [])
+        if pages and pages[-1]:
             pages.append([])
 
     event.listen(Engine, "before_cursor_execute", note)
     event.listen(Engine, "commit", turn)
     try:
-        yield pages
+        yield files
     finally:
         event.remove(Engine, "before_cursor_execute", note)
         event.remove(Engine, "commit", turn)
+
+
+def file_of(connection: Connection) -> str:
+    """The file that a connection to SQLite is open to."""
+    cursor = connection.connection.cursor()
+    cursor.execute("PRAGMA database_list")
+    row = cursor.fetchone()
+    cursor.close()
+    return "" if row is None else str(row[2])
 
 
 @dataclass(frozen=True)
@@ -122,11 +135,11 @@ def main() -> None:
     address, directory, name, times = sys.argv[1:]
     tables = next(projection.tables for projection in ALL if projection.name == name)
     with Store(address, Path(directory)).opened() as views:
-        with noted(tables) as pages:
+        with noted(tables) as files:
             views.rebuild(name)
         with views.reading(name) as connection:
-            path = Path(connection.exec_driver_sql("PRAGMA database_list").one()[2])
-    view, raw = View.at(path, tables), Path(directory) / "raw.db"
+            serving = file_of(connection)
+    view, pages, raw = View.at(Path(serving), tables), files[serving], Path(directory) / "raw.db"
     gc.freeze()  # what was noted is never garbage, and looking through it would take time
 
     def alone(written: Sequence[Page]) -> float:
