@@ -15,6 +15,7 @@ SOURCES = sorted(path for package in PACKAGES for path in (ROOT / package).rglob
 CLIENT_BUILDERS = {
     "adapters/endpoint_policy.py": "the one client for model servers, which connects only where the policy allows",
     "adapters/small_narrator/supervisor.py": "the small narrator's health check, which asks loopback only",
+    "api/cli/serve.py": "the socket that `fabula serve` listens on",
 }
 CLIENT_LIBRARIES = {
     "aiohttp",
@@ -25,6 +26,10 @@ CLIENT_LIBRARIES = {
     "poplib",
     "pycurl",
     "requests",
+    "asyncssh",
+    "httplib2",
+    "niquests",
+    "paramiko",
     "smtplib",
     "telnetlib",
     "urllib.request",
@@ -36,10 +41,23 @@ CLIENTS = {
     *(f"httpx.{name}" for name in ("Client", "AsyncClient", "HTTPTransport", "AsyncHTTPTransport")),
     *(f"httpx.{name}" for name in ("get", "post", "put", "patch", "delete", "head", "options", "request", "stream")),
     *(f"httpcore.{name}" for name in ("ConnectionPool", "AsyncConnectionPool", "HTTPProxy", "request", "stream")),
+    *(f"httpcore.{name}" for name in ("HTTPConnection", "AsyncHTTPConnection", "AnyIOBackend", "SyncBackend")),
     "asyncio.open_connection",
     "anyio.connect_tcp",
     "socket.create_connection",
+    "socket.socket",
+    "ssl.get_server_certificate",
 }
+CONNECTING = {
+    "connect_ex",
+    "connect_tcp",
+    "create_connection",
+    "open_connection",
+    "sock_connect",
+    "urlopen",
+    "urlretrieve",
+}
+"""Methods that connect, whatever they are called on: a loop, a socket, a module behind another name."""
 CODE_FROM_TEXT = {"eval", "exec", "compile", "__import__", "builtins.eval", "builtins.exec", "runpy.run_path"}
 UNPICKLERS = {"pickle", "cPickle", "_pickle", "dill", "marshal", "shelve", "joblib", "cloudpickle", "yaml", "ruamel"}
 ARCHIVES = {"zipfile", "tarfile", "shutil.unpack_archive", "zipimport", "py7zr", "rarfile"}
@@ -109,7 +127,9 @@ def _within(name: str, forbidden: set[str]) -> bool:
 
 def clients(tree: ast.Module) -> list[int]:
     imported = [line for line, name in _names(tree) if _within(name, CLIENT_LIBRARIES)]
-    return imported + [line for line, name in _built(tree) if name in CLIENTS]
+    called = [node.func for node in ast.walk(tree) if isinstance(node, ast.Call)]
+    connecting = [func.lineno for func in called if isinstance(func, ast.Attribute) and func.attr in CONNECTING]
+    return imported + connecting + [line for line, name in _built(tree) if name in CLIENTS]
 
 
 def code_from_text(tree: ast.Module) -> list[int]:
@@ -170,6 +190,18 @@ def test_an_exception_is_still_one(path: str) -> None:
         (clients, "from http.client import HTTPConnection"),
         (clients, "def f():\n    import requests"),
         (clients, "import socket\nsocket.create_connection(('127.0.0.1', 1))"),
+        (clients, "from socket import create_connection as c\nc(('127.0.0.1', 1))"),
+        (clients, "import socket\ns = socket.socket()\ns.connect(('127.0.0.1', 1))"),
+        (clients, "from socket import socket\nsocket().connect_ex(('127.0.0.1', 1))"),
+        (clients, "import asyncio\nasync def f():\n    await asyncio.open_connection('127.0.0.1', 1)"),
+        (clients, "import asyncio\nasync def f(p):\n    await asyncio.get_running_loop().create_connection(p, 'x', 1)"),
+        (clients, "import urllib\nurllib.request.urlopen('http://127.0.0.1')"),
+        (clients, "import urllib.request as r\nr.urlretrieve('http://127.0.0.1')"),
+        (clients, "from urllib.request import urlopen"),
+        (clients, "import http.client as c\nc.HTTPSConnection('127.0.0.1')"),
+        (clients, "import requests.sessions"),
+        (clients, "import httpcore\nhttpcore.ConnectionPool()"),
+        (clients, "import ssl\nssl.get_server_certificate(('127.0.0.1', 1))"),
         (code_from_text, "eval('1')"),
         (code_from_text, "run = exec"),
         (code_from_text, "def f(x):\n    return __import__(x)"),
