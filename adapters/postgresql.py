@@ -67,7 +67,7 @@ class PostgresqlDatabase:
         """The database as people know it, and may see it."""
         host, user = (self._parts.get(part, "") for part in ("host", "user"))
         at = f"{quote(user)}@" if user else ""
-        port = f":{self._parts['port']}" if "port" in self._parts else ""
+        port = f":{self._parts['port']}" if self._parts.get("port", "").strip(",") else ""
         place = "" if host.startswith("/") else f"{host}{port}"
         socket = f"?host={host}" if host.startswith("/") else ""
         return f"postgresql://{at}{place}/{quote(self._parts.get('dbname', ''))}{socket}"

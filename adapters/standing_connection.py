@@ -7,7 +7,7 @@ as it happens and not at the next question.
 import os
 import selectors
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import closing, suppress
 from threading import Lock, Thread
 
 import psycopg
@@ -16,6 +16,9 @@ from adapters.postgresql import Connection, PostgresqlDatabase
 
 AGAIN_SECONDS = 0.05
 """How soon after a failed attempt the next is made. A server that restarts is found again within so much."""
+
+_LOOK_SECONDS = 0.25
+"""How soon a loss is noticed that another thread was told of, which then closed what this one waits at."""
 
 
 def _nothing() -> None: ...
@@ -70,7 +73,7 @@ class StandingConnection:
 
     def _stand(self, connection: Connection | None) -> None:
         while True:
-            with suppress(psycopg.Error, OSError), connection or self._made() as standing:
+            with suppress(psycopg.Error, OSError), closing(connection or self._made()) as standing:
                 if self._attended(standing):
                     return
             connection = None
@@ -88,16 +91,19 @@ class StandingConnection:
         return connection
 
     def _attended(self, connection: Connection) -> bool:
-        """Waits for what is said until it is to stop, which it tells; raises when the connection is lost."""
+        """Hears what is said until it is to stop, which it tells. The driver may raise when the connection is lost."""
         with selectors.DefaultSelector() as selector:
             selector.register(self._stop, selectors.EVENT_READ)
             selector.register(connection.fileno(), selectors.EVENT_READ)
-            while True:
-                if any(key.fd == self._stop for key, _ in selector.select()):
+            while not connection.closed:
+                said = [key.fd for key, _ in selector.select(_LOOK_SECONDS)]
+                if self._stop in said:
                     return True
-                for _ in connection.notifies(timeout=0):
-                    pass
-                self._heard()
+                if said:
+                    for _ in connection.notifies(timeout=0):
+                        pass
+                    self._heard()
+        return False
 
     def _is_stopped_within(self, seconds: float) -> bool:
         with selectors.DefaultSelector() as selector:

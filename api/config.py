@@ -26,6 +26,18 @@ def _naming_each(hosts: str) -> str:
     return hosts
 
 
+def _of_a_database(url: SecretStr) -> SecretStr:
+    """The URL. Refuses what is none of a PostgreSQL database, without repeating it: it may hold a password."""
+    if url.get_secret_value():
+        from adapters.postgresql import PostgresqlDatabase
+
+        try:
+            PostgresqlDatabase(url.get_secret_value())
+        except ValueError as error:
+            raise PydanticCustomError("database_url", str(error)) from None
+    return url
+
+
 def _listed(endpoints: str) -> tuple[str, ...]:
     return tuple(filter(None, map(str.strip, endpoints.split(","))))
 
@@ -50,11 +62,21 @@ class Config(BaseSettings):
     A variable that is empty counts as not set.
     """
 
-    model_config = SettingsConfigDict(env_prefix="FABULA_", env_ignore_empty=True, frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="FABULA_", env_ignore_empty=True, frozen=True, extra="ignore", hide_input_in_errors=True
+    )
 
     home: Annotated[
         Path, Field(description="The data directory. The default is the platform's place for user data.")
     ] = Field(default_factory=lambda: Path(platformdirs.user_data_dir("fabula", appauthor=False)))
+    database_url: Annotated[
+        SecretStr,
+        AfterValidator(_of_a_database),
+        Field(
+            description="A PostgreSQL database to keep the store in, in place of the data directory: "
+            "postgresql://user:password@host:5432/database."
+        ),
+    ] = SecretStr("")
     host: Annotated[str, Field(description="The address to listen on. Anything but loopback needs FABULA_TOKEN.")] = (
         "127.0.0.1"
     )

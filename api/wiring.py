@@ -6,11 +6,14 @@ from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import structlog
 
 from adapters.endpoint_policy import EndpointPolicy, policed_client
+from adapters.event_log.database import Database
 from adapters.event_log.log import SqlEventLog
+from adapters.event_log.sqlite import SqliteFile
 from adapters.model_server import OpenAICompatibleNarrator
 from adapters.process_lock import ProcessLock
 from adapters.small_narrator import MODEL
@@ -29,6 +32,9 @@ from domain.log import EventLog
 from projections.all import open_views
 from projections.engine import Engine
 
+if TYPE_CHECKING:
+    from adapters.session_lock import SessionLock
+
 _log = structlog.get_logger(__name__)
 
 VERSION = version("fabula")
@@ -36,9 +42,10 @@ VERSION = version("fabula")
 
 @dataclass(frozen=True)
 class Store:
-    """The log and the views of one data directory."""
+    """The log and the views of one store. `where` names it to people."""
 
     home: Path
+    where: str
     log: EventLog
     views: Engine
     settings: InstallationSettings
@@ -78,19 +85,35 @@ def small_narrator_defaults(config: Config) -> Defaults:
     return Defaults(f"http://127.0.0.1:{config.narrator_port}/v1", MODEL)
 
 
+def place_of_the_log(config: Config) -> Database:
+    """Where the log is, or will be: in the database that is named, and without one in the data directory."""
+    if not config.database_url.get_secret_value():
+        return SqliteFile(config.home / "log.db")
+    from adapters.event_log.postgresql import PostgresqlStore  # its driver takes a while to import
+
+    return PostgresqlStore(config.database_url.get_secret_value())
+
+
 @contextmanager
-def open_store(config: Config) -> Iterator[Store]:
-    """The store of the data directory, created when there is none. Raises a StoreFailure. Closed on exit."""
-    _make_home(config.home)
-    log = SqlEventLog(config.home / "log.db", SystemClock(), RandomNames())
+def open_log(config: Config) -> Iterator[SqlEventLog]:
+    """The log alone, created when there is none. Raises a StoreFailure. Closed on exit."""
+    log = SqlEventLog(place_of_the_log(config), SystemClock(), RandomNames())
     try:
-        with open_views(config.home / "views", log) as views:
-            policy = EndpointPolicy(config.public_endpoints)
-            given = {"endpoint": config.endpoint, "model": config.model}
-            settings = InstallationSettings(log, policy, given, small_narrator_defaults(config))
-            yield Store(config.home, log, views, settings, policy, Bodies(log))
+        yield log
     finally:
         log.close()
+
+
+@contextmanager
+def open_store(config: Config) -> Iterator[Store]:
+    """The store, created when there is none. Raises a StoreFailure. Closed on exit."""
+    _make_home(config.home)
+    where = str(place_of_the_log(config)) if config.database_url.get_secret_value() else str(config.home)
+    with open_log(config) as log, open_views(config.home / "views", log) as views:
+        policy = EndpointPolicy(config.public_endpoints)
+        given = {"endpoint": config.endpoint, "model": config.model}
+        settings = InstallationSettings(log, policy, given, small_narrator_defaults(config))
+        yield Store(config.home, where, log, views, settings, policy, Bodies(log))
 
 
 @asynccontextmanager
@@ -101,7 +124,7 @@ async def running(config: Config, *, with_small_narrator: bool = False) -> Async
 
     Raises a StoreFailure, and EndpointRefused for an endpoint of the environment or a flag that no turn could be told at.
     """
-    with open_store(config) as store, _process_lock(config.home) as lock:
+    with open_store(config) as store, _liveness(config) as lock:
         if config.endpoint:
             store.policy.check_form(config.endpoint)
         for endpoint in sorted(store.policy.public_endpoints):
@@ -136,13 +159,23 @@ async def running(config: Config, *, with_small_narrator: bool = False) -> Async
 
 
 @contextmanager
-def _process_lock(home: Path) -> Iterator[ProcessLock]:
-    with _explained(home):
-        lock = ProcessLock(home / "locks", RandomNames().new("p"))
+def _liveness(config: Config) -> "Iterator[ProcessLock | SessionLock]":
+    """Where the log is, so is the lock: whoever meets a turn of this process there can ask for it."""
+    with _explained(config.home):
+        lock = _lock(config, RandomNames().new("p"))
     try:
         yield lock
     finally:
         lock.release()
+
+
+def _lock(config: Config, name: str) -> "ProcessLock | SessionLock":
+    if not config.database_url.get_secret_value():
+        return ProcessLock(config.home / "locks", name)
+    from adapters.postgresql import PostgresqlDatabase
+    from adapters.session_lock import SessionLock
+
+    return SessionLock(PostgresqlDatabase(config.database_url.get_secret_value()), name)
 
 
 def _make_home(home: Path) -> None:

@@ -10,10 +10,10 @@ The count is never taken back: a position that was given is not given again, and
 """
 
 from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
-from psycopg import IsolationLevel
+from psycopg import Error, IsolationLevel
 from sqlalchemy import (
     Column,
     Connection,
@@ -94,16 +94,24 @@ class PostgresqlStore:
         return engine
 
     def _engine(self, *, pool_size: int, max_overflow: int) -> Engine:
-        return create_engine(
+        engine = create_engine(
             "postgresql+psycopg://",
             creator=self._database.connected,
             poolclass=QueuePool,
             pool_size=pool_size,
             max_overflow=max_overflow,
             pool_pre_ping=True,  # one that was lost is replaced before it is used
+            pool_reset_on_return=None,
             use_native_hstore=False,
             hide_parameters=True,
         )
+
+        @event.listens_for(engine, "reset")
+        def _(dbapi_connection: Any, *_: object) -> None:
+            with suppress(Error):  # of one that is lost: whoever used it knows, and the pool would print a traceback
+                dbapi_connection.rollback()
+
+        return engine
 
     def explained(self) -> AbstractContextManager[None]:
         """See Database."""

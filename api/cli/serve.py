@@ -126,7 +126,7 @@ class _Server(uvicorn.Server):
         await super().startup(sockets)
         allowed = ", ".join(sorted(self._fabula.store.policy.public_endpoints))
         public = f"; public endpoints allowed: {allowed}" if allowed else ""
-        typer.echo(f"Fabula {VERSION} is ready at {self._where} (store: {self._fabula.store.home}{public})")
+        typer.echo(f"Fabula {VERSION} is ready at {self._where} (store: {self._fabula.store.where}{public})")
         if self._guide:
             typer.echo(_guidance(self._where))
 

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 
 from adapters.event_log.log import SqlEventLog
-from adapters.time_and_names import RandomNames, SystemClock
 from api.cli.logging import configure
 from api.config import Config, read_config
-from api.wiring import Store, open_store
+from api.wiring import Store, open_log, open_store, place_of_the_log
 from domain.errors import NotFound
 
 
@@ -16,11 +14,12 @@ class NoStore(NotFound):
     code = "store_unavailable"
     title = "There is no store"
 
-    def __init__(self, home: Path) -> None:
-        super().__init__(
-            f"{home} holds no store. `fabula play` begins a story there; --home or FABULA_HOME names another directory.",
-            home=str(home),
-        )
+    def __init__(self, config: Config) -> None:
+        if config.database_url.get_secret_value():
+            where, other = str(place_of_the_log(config)), "FABULA_DATABASE_URL names another database"
+        else:
+            where, other = str(config.home), "--home or FABULA_HOME names another directory"
+        super().__init__(f"{where} holds no store. `fabula play` begins a story there; {other}.", home=str(config.home))
 
 
 def configured(**given: object | None) -> Config:
@@ -28,11 +27,6 @@ def configured(**given: object | None) -> Config:
     config = read_config(given)
     configure(config, quiet=True)
     return config
-
-
-def log_path(config: Config) -> Path:
-    """Where the log is, if there is one."""
-    return config.home / "log.db"
 
 
 @contextmanager
@@ -47,13 +41,10 @@ def existing_store(config: Config) -> Iterator[Store]:
 def existing_log(config: Config) -> Iterator[SqlEventLog]:
     """The log alone, for what must work when nothing else does. Raises as `existing_store`."""
     _check_there_is_one(config)
-    log = SqlEventLog(log_path(config), SystemClock(), RandomNames())
-    try:
+    with open_log(config) as log:
         yield log
-    finally:
-        log.close()
 
 
 def _check_there_is_one(config: Config) -> None:
-    if not log_path(config).exists():
-        raise NoStore(config.home)
+    if not place_of_the_log(config).holds_a_store():
+        raise NoStore(config)

@@ -21,7 +21,7 @@ from adapters.small_narrator.model_file import installed_model_file
 from adapters.window_probe import ServerWindowProbe
 from api.config import Config
 from api.use_cases.connection import connection_answer
-from api.wiring import VERSION, Store, open_store, small_narrator_defaults
+from api.wiring import VERSION, Store, open_store, place_of_the_log, small_narrator_defaults
 from domain.errors import FabulaError, StoreFailure
 from domain.event import Recorded
 from domain.installation import SettingsInForce
@@ -113,11 +113,14 @@ def _public_endpoints(policy: EndpointPolicy) -> Iterator[Finding]:
 
 def _store(config: Config) -> tuple[list[Finding], SettingsInForce]:
     """What there is to say about the store, and the settings in force; those of a store that cannot be read are none."""
-    if not (config.home / "log.db").exists():
-        return [Finding("store", "note", "There is no store yet; the first story makes one.")], _without_store(config)
     try:
+        if not place_of_the_log(config).holds_a_store():
+            return [Finding("store", "note", "There is no store yet; the first story makes one.")], _without_store(
+                config
+            )
         with open_store(config) as store:
-            opened = Finding("store", "well", f"The store opens; its format is {LOG_FORMAT}, which is today's.")
+            where = f" at {store.where}" if config.database_url.get_secret_value() else ""
+            opened = Finding("store", "well", f"The store{where} opens; its format is {LOG_FORMAT}, which is today's.")
             return [opened, _newest_events(store.log), *_views(store)], store.settings.in_force()
     except StoreFailure as error:
         return [Finding("store", "to_do", error.message)], _without_store(config)

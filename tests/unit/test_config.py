@@ -79,6 +79,23 @@ def test_a_public_endpoint_that_cannot_be_one_is_refused(
     assert "secret" not in f"{refused.value!r} {refused.value.fields}"
 
 
+@pytest.mark.parametrize("url", ["sqlite:///geheim.db", "mysql://a:geheim@b/c", "geheim", "postgresql://a:gehe@im@b/c"])
+def test_only_the_url_of_a_postgresql_database_is_taken_and_no_other_is_repeated(
+    monkeypatch: pytest.MonkeyPatch, url: str
+) -> None:
+    monkeypatch.setenv("FABULA_DATABASE_URL", url)
+
+    with pytest.raises(BadEnvironment, match=r"^FABULA_DATABASE_URL: .+ README lists the variables\.$") as refused:
+        read_config({})
+    assert "gehe" not in refused.value.message + str(refused.value.fields) + str(refused.value.__cause__)
+
+
+def test_a_database_is_printed_without_its_url(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FABULA_DATABASE_URL", "postgresql://fabula:geheim@db/stories")
+
+    assert "geheim" not in repr(read_config({})) + str(read_config({}).model_dump())
+
+
 def test_a_default_is_printed_as_it_would_be_set() -> None:
     row = next(line for line in reference().splitlines() if line.startswith("| `FABULA_NARRATOR` "))
 
