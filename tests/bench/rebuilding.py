@@ -1,4 +1,7 @@
-"""Building each view from nothing, against SQLite alone writing the very same rows."""
+"""Building each view from nothing, against SQLite alone writing the very same rows.
+
+The log is one of many stories out of a seed. Each rebuild has a process of its own, and so has what SQLite does alone.
+"""
 
 import json
 import shutil
@@ -11,20 +14,25 @@ from statistics import median
 from time import perf_counter
 
 from projections.all import ALL
-from projections.projection import Projection
 from tests.bench.prose import SEED
+from tests.bench.stores import copied
 from tests.bench.table import Figure, at_least, at_most, told
+from tests.fakes.postgresql import running_server
 
 EVENTS = 200_000
 QUICK_EVENTS = 5_000
 RATIO = 0.25
+RATIO_IN_POSTGRESQL = 0.10
+"""Of what SQLite alone takes: PostgreSQL is asked over a socket."""
 GROWTH_MEGABYTES = 16
 """What a log five times as long may add to the memory of a rebuild."""
 START_SECONDS = 2.0
 
 _SHARE = 5
 _STARTS = 5
-_NOWHERE = subprocess.DEVNULL
+
+Said = dict[str, float]
+"""The figures of one process."""
 
 
 @dataclass(frozen=True)
@@ -49,48 +57,68 @@ class _Bench:
 
 
 def measure(home: Path, *, quick: bool) -> list[Figure]:
-    """Events a second, the ratio and the memory of each view; and the start with all of them."""
+    """Seconds, ratios and memory of each view, here and in PostgreSQL; and the start with all of them."""
     bench = _Bench(home, QUICK_EVENTS if quick else EVENTS, times=1 if quick else 3)
     generated = list(_generated(bench))
-    rounds = [_all_anew(bench) for _ in range(bench.times)]
-    rebuilt = [figure for projection in ALL for figure in _rebuilt(bench, projection, rounds)]
-    repeated = f"{bench.times} of each, from a log of {bench.events:,} events of many stories"
-    return [*generated, *rebuilt, *_started(bench), told("repetitions", repeated)]
+    ours = [_all_anew(bench.long, bench.views) for _ in range(bench.times)]
+    started = list(_started(bench))
+    short = _all_anew(bench.short, bench.home / "short_views")
+    alone = {name: _process("row_writes", bench.long, home / "noted", name, bench.times) for name in _names()}
+    there = _in_postgresql(bench)
+    rebuilt = [
+        figure
+        for name in _names()
+        for figure in _rebuilt(name, bench.events, [each[name] for each in ours], short[name], alone[name], there[name])
+    ]
+    repeated = f"{bench.times} of each, in PostgreSQL 1, from a log of {bench.events:,} events of many stories"
+    return [*generated, *rebuilt, *started, told("repetitions", repeated)]
+
+
+def _names() -> list[str]:
+    return [projection.name for projection in ALL]
 
 
 def _generated(bench: _Bench) -> Iterator[Figure]:
     """Both logs, written at the same time."""
     begun = perf_counter()
-    writers = [_generating(bench.long, bench.events), _generating(bench.short, bench.events // _SHARE)]
-    for writer in writers:
-        if writer.wait() != 0:
-            raise subprocess.CalledProcessError(writer.returncode, writer.args)
-        if writer is writers[0]:
-            yield told("writing the log: events a second", f"{bench.events / (perf_counter() - begun):,.0f}")
+    long, short = (_generating(bench.long, bench.events), _generating(bench.short, bench.events // _SHARE))
+    _end(long)
+    yield told("writing the log: events a second", f"{bench.events / (perf_counter() - begun):,.0f}")
+    _end(short)
 
 
-def _generating(store: Path, events: int) -> subprocess.Popen[bytes]:
-    size = ["--seed", str(SEED), "--events", str(events)]
-    return subprocess.Popen([*_module("replays.generated_log"), *size, str(store)], stdout=_NOWHERE, stderr=_NOWHERE)
+def _generating(store: Path, events: int) -> "subprocess.Popen[bytes]":
+    command = [*_module("replays.generated_log"), "--seed", str(SEED), "--events", str(events), str(store)]
+    return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
 
 
-def _all_anew(bench: _Bench) -> dict[str, dict[str, float]]:
+def _end(process: "subprocess.Popen[bytes]") -> None:
+    if process.wait() != 0:
+        raise subprocess.CalledProcessError(process.returncode, process.args)
+
+
+def _all_anew(store: Path, views: Path) -> dict[str, Said]:
     """Every view rebuilt from nothing: what each took."""
-    shutil.rmtree(bench.views, ignore_errors=True)
-    return {projection.name: _process("view_process", bench.long, bench.views, projection.name) for projection in ALL}
+    shutil.rmtree(views, ignore_errors=True)
+    return {name: _process("view_process", store, views, name) for name in _names()}
 
 
-def _rebuilt(bench: _Bench, projection: Projection, rounds: Sequence[dict[str, dict[str, float]]]) -> Iterator[Figure]:
-    name, ours = projection.name, [each[projection.name] for each in rounds]
-    short = _process("view_process", bench.short, bench.home / "short_views", name)
-    alone = _process("row_writes", bench.long, bench.home / "noted_views", name, bench.times)
+def _in_postgresql(bench: _Bench) -> dict[str, Said]:
+    """The same from a copy of the log in a PostgreSQL server on this machine, into the same database."""
+    with running_server() as server, server.database() as url:
+        copied(bench.long, url)
+        return {name: _process("view_process", url, bench.views, name) for name in _names()}
+
+
+def _rebuilt(name: str, events: int, ours: Sequence[Said], short: Said, alone: Said, there: Said) -> Iterator[Figure]:
     seconds = median(said["seconds"] for said in ours)
-    rate = f"{bench.events / seconds:,.0f}   (of {len(projection.topics)} kinds; {seconds:.2f} s)"
-    yield told(f"{name}: events a second", rate)
+    yield told(f"{name}: events a second", f"{events / seconds:,.0f}   ({seconds:.2f} s)")
     note = f"   ({alone['same']:.3f} s, {alone['writes']:,.0f} rows)"
     yield at_least(f"{name}: SQLite's time for the very same writes / ours", alone["same"] / seconds, RATIO, note=note)
     final = f"{alone['final'] / seconds:.2f}   ({alone['final']:.3f} s, {alone['rows']:,.0f} rows)"
     yield told(f"{name}: the same for the rows that stand in the end", final)
+    ratio, note = alone["same"] / there["seconds"], f"   ({there['seconds']:.2f} s)"
+    yield at_least(f"{name}: SQLite's time / ours in PostgreSQL", ratio, RATIO_IN_POSTGRESQL, note=note)
     more = median(said["megabytes"] for said in ours) - short["megabytes"]
     yield at_most(f"{name}: memory that a log {_SHARE} times as long adds", more, GROWTH_MEGABYTES, unit=" MB")
 
@@ -102,13 +130,13 @@ def _started(bench: _Bench) -> Iterator[Figure]:
         begun = perf_counter()
         subprocess.run([*_module("tests.bench.view_process"), str(bench.long), str(bench.views)], check=True)
         seconds.append(perf_counter() - begun)
-    yield at_most("from nothing to a read of every view", median(seconds), START_SECONDS, unit=" s")
+    yield at_most("from no process to a read of every view", median(seconds), START_SECONDS, unit=" s")
 
 
-def _process(module: str, *arguments: object) -> dict[str, float]:
-    """What a process of its own has to say, as JSON."""
+def _process(module: str, *arguments: object) -> Said:
+    """What a process of its own has to say."""
     command = [*_module(f"tests.bench.{module}"), *map(str, arguments)]
-    said: dict[str, float] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    said: Said = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
     return said
 
 
