@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, Connection, Integer, MetaData, Table, Text, bindparam, delete, insert, select
+from sqlalchemy import Column, Connection, Integer, MetaData, Table, Text, bindparam, delete, select
 
 from domain.campaign.events import (
     CampaignDeleted,
@@ -18,6 +18,7 @@ from domain.campaign.events import (
 from domain.event import LogEntry
 from projections.checkpoint import Position
 from projections.projection import Projection, whole
+from projections.rows import RowWriter
 
 metadata = MetaData()
 
@@ -64,7 +65,7 @@ class CampaignPage:
 _Row = dict[str, Any]
 _BY_NAME = select(campaign).where(campaign.c.campaign.in_(bindparam("names", expanding=True)))
 _FORGET = delete(campaign).where(campaign.c.campaign == bindparam("of"))
-_WRITE = insert(campaign)
+_WRITE = RowWriter(campaign)
 _NEWEST = select(campaign).order_by(campaign.c.created.desc()).limit(bindparam("most"))
 
 
@@ -120,7 +121,7 @@ def _store(connection: Connection, stale: set[str], rows: list[_Row]) -> None:
     if stale:
         connection.execute(_FORGET, [{"of": name} for name in sorted(stale)])
     if rows:
-        connection.execute(_WRITE, rows)
+        _WRITE.add(connection, rows)
 
 
 CAMPAIGNS = Projection(

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import orjson
 from pydantic import BaseModel
 from sqlalchemy import (
     Column,
@@ -15,7 +16,6 @@ from sqlalchemy import (
     Text,
     bindparam,
     delete,
-    insert,
     select,
 )
 
@@ -25,6 +25,7 @@ from domain.event import LogEntry
 from domain.prompt.events import Accounting, PromptSent, Purpose, ReplyAccounted
 from projections.checkpoint import Position
 from projections.projection import Projection, whole
+from projections.rows import RowWriter
 
 metadata = MetaData()
 
@@ -109,7 +110,7 @@ _AT_ONCE = 500
 """How many nodes are asked for in one statement."""
 _FORGET_TURN = delete(prompt).where(prompt.c.campaign == bindparam("of"), prompt.c.turn == bindparam("named"))
 _FORGET = delete(prompt).where(prompt.c.campaign == bindparam("of"))
-_WRITE = insert(prompt)
+_WRITE = RowWriter(prompt)
 
 
 def by_turn(connection: Connection, campaign: str, turn: str, purpose: Purpose = "narration") -> PromptRow | None:
@@ -144,19 +145,19 @@ def accounts_of(connection: Connection, campaign: str, nodes: Sequence[int]) -> 
     return found
 
 
-class SentOutline(BaseModel):
-    """Of a prompt's record: where it was asked from, and what its body is told by."""
-
-    body: "BodyOutline"
-    branch: int
-    depth: int
-
-
 class BodyOutline(BaseModel):
     """Of a stored body: its hash, and the turn from whose body it is rebuilt."""
 
     sha256: str
     base: str | None
+
+
+class SentOutline(BaseModel):
+    """Of a prompt's record: where it was asked from, and what its body is told by."""
+
+    body: BodyOutline
+    branch: int
+    depth: int
 
 
 class NodeOutline(BaseModel):
@@ -173,9 +174,9 @@ class FailureOutline(BaseModel):
 
 
 class AccountOutline(BaseModel):
-    """Of an account: the account."""
+    """Of an account: the account, which is kept as it is."""
 
-    accounting: Accounting
+    accounting: dict[str, Any]
 
 
 _Turn = tuple[str, str]
@@ -187,46 +188,43 @@ def fold(connection: Connection, entries: Sequence[LogEntry]) -> None:
     rows = _stored(connection, _turns_from_before(entries))
     stale, dropped = set(rows), set()
     for entry in entries:
-        if isinstance(entry.event, CampaignDeleted):
+        turn = entry.stream, str(entry.turn)
+        if entry.topic == TurnOpened.topic:
+            rows[turn] = _opened(entry)
+        elif isinstance(entry.event, CampaignDeleted):
             dropped.add(entry.event.campaign)
             rows = {turn: row for turn, row in rows.items() if turn[0] != entry.event.campaign}
-        elif entry.topic == TurnOpened.topic:
-            rows[_turn(entry)] = _opened(entry)
         else:
-            rows[_turn(entry)].update(_changed_by(entry))
+            _change(rows[turn], entry)
     _store(connection, dropped, stale, list(rows.values()))
 
 
-def _turn(entry: LogEntry) -> _Turn:
-    return entry.stream, str(entry.turn)
-
-
 def _turns_from_before(entries: Sequence[LogEntry]) -> set[_Turn]:
-    turns = {_turn(entry) for entry in entries if entry.turn is not None}
-    return turns - {_turn(entry) for entry in entries if entry.topic == TurnOpened.topic}
+    opened = {(entry.stream, str(entry.turn)) for entry in entries if entry.topic == TurnOpened.topic}
+    return {(entry.stream, entry.turn) for entry in entries if entry.turn is not None} - opened
 
 
 def _opened(entry: LogEntry) -> dict[str, Any]:
     return vars(PromptRow(entry.stream, str(entry.turn), "narration", entry.position, entry.at))
 
 
-def _changed_by(entry: LogEntry) -> dict[str, Any]:
-    match entry.topic, entry.event:
-        case PlayerActed.topic, NodeOutline(node=node):
-            return {"player_node": node}
-        case PromptSent.topic, SentOutline(body=body, branch=branch, depth=depth):
-            sent = {"position": entry.position, "body_sha256": body.sha256, "base_turn": body.base}
-            return sent | {"branch": branch, "depth": depth}
-        case NarrationAccepted.topic, NodeOutline(
-            node=node
-        ):  # it may come late, after the turn was closed as interrupted
-            return {"node": node, "ended": "accepted", "error": None, "closed_at": entry.at}
-        case TurnFailed.topic, FailureOutline(stage=stage, error=error):
-            return {"ended": stage, "error": error, "closed_at": entry.at}
-        case ReplyAccounted.topic, AccountOutline(accounting=accounting):
-            return {"accounting": accounting.model_dump_json()}
+def _change(row: dict[str, Any], entry: LogEntry) -> None:
+    """Changes the row in place."""
+    match entry.event:
+        case SentOutline(body=body, branch=branch, depth=depth):
+            row["position"] = entry.position
+            row["body_sha256"], row["base_turn"] = body.sha256, body.base
+            row["branch"], row["depth"] = branch, depth
+        case NodeOutline(node=node) if entry.topic == PlayerActed.topic:
+            row["player_node"] = node
+        case NodeOutline(node=node):  # it may come late, after the turn was closed as interrupted
+            row["node"], row["ended"], row["error"], row["closed_at"] = node, "accepted", None, entry.at
+        case AccountOutline(accounting=accounting):
+            row["accounting"] = orjson.dumps(accounting).decode()
+        case FailureOutline(stage=stage, error=error):
+            row["ended"], row["error"], row["closed_at"] = stage, error, entry.at
         case _:
-            return {}
+            pass
 
 
 def _stored(connection: Connection, turns: set[_Turn]) -> _Rows:
@@ -242,7 +240,7 @@ def _store(connection: Connection, dropped: set[str], stale: set[_Turn], rows: l
     if stale:
         connection.execute(_FORGET_TURN, [{"of": name, "named": turn} for name, turn in sorted(stale)])
     if rows:
-        connection.execute(_WRITE, rows)
+        _WRITE.add(connection, rows)
 
 
 PROMPTS = Projection(

@@ -4,7 +4,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 
-from sqlalchemy import Connection, Table, delete, insert, select
+from sqlalchemy import Connection, Table, delete, select
 
 from domain.errors import StoreFailure
 from projections import checkpoint
@@ -12,17 +12,23 @@ from projections.comparison import Difference, first_difference
 from projections.digest import digest_of
 from projections.follower import Follower
 from projections.place import Place
+from projections.rows import RowWriter
 
 Progress = Callable[[int, int], None]
 """Told how far a rebuild has come: (position, target)."""
+
+NEAR = 1000
+"""How many positions the build that serves may be behind the other to be brought to its place for a comparison."""
 
 _TRIES = 3
 _ROWS_AT_ONCE = 500
 
 
 def differ(serving: Follower, building: Follower) -> bool | None:
-    """Whether two builds hold other rows at one position; None when they do not get to one, or cannot be read."""
+    """Whether two builds hold other rows at one position; None when they are far apart, or cannot be read."""
     with suppress(StoreFailure):
+        if serving.standing().position < building.position - NEAR:
+            return None
         for _ in range(_TRIES):
             while serving.position < building.position and serving.step():
                 pass
@@ -84,9 +90,10 @@ def campaign_anew(serving: Follower, scratch: Place, campaign: str, progress: Pr
 
 
 def _copied(scratch: Place, served: Connection, table: Table) -> None:
+    writer = RowWriter(table)
     with scratch.reading() as connection:
         for rows in _pages(connection, table):
-            served.execute(insert(table), rows)
+            writer.add(served, rows)
 
 
 def _pages(connection: Connection, table: Table) -> Iterator[list[dict[str, object]]]:

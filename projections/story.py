@@ -17,7 +17,6 @@ from sqlalchemy import (
     UniqueConstraint,
     bindparam,
     delete,
-    insert,
     literal,
     select,
     update,
@@ -40,6 +39,7 @@ from domain.prompt.events import AccountingStatus, ReplyAccounted
 from domain.prompt.sections import HistoryNode
 from projections.checkpoint import Position
 from projections.projection import Projection, whole
+from projections.rows import RowWriter
 
 metadata = MetaData()
 
@@ -137,7 +137,7 @@ _TAKES = (
     )
     .order_by(node.c.parent, node.c.node)  # as the index has them
 )
-_WRITE = insert(node)
+_WRITE = RowWriter(node)
 _ACCOUNT = (
     update(node)
     .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("numbered"))
@@ -148,7 +148,7 @@ _FORGET_CORRECTIONS = delete(correction).where(correction.c.campaign == bindpara
 _TEXTS = select(node.c.campaign, node.c.node, node.c.text).where(
     node.c.campaign.in_(bindparam("campaigns", expanding=True)), node.c.node.in_(bindparam("nodes", expanding=True))
 )
-_CORRECT = insert(correction)
+_CORRECT = RowWriter(correction)
 _RETEXT = (
     update(node)
     .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("numbered"))
@@ -312,11 +312,11 @@ def fold(connection: Connection, entries: Sequence[LogEntry]) -> None:
         connection.execute(_FORGET_CORRECTIONS, [{"of": name} for name in changes.dropped])
     corrections = _corrections(connection, changes)
     if changes.added:
-        connection.execute(_WRITE, list(changes.added.values()))
+        _WRITE.add(connection, changes.added.values())
     if changes.accounts:
         connection.execute(_ACCOUNT, changes.accounts)
     if corrections:
-        connection.execute(_CORRECT, corrections)
+        _CORRECT.add(connection, corrections)
 
 
 def _corrections(connection: Connection, changes: _Changes) -> list[dict[str, Any]]:

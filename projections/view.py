@@ -147,9 +147,12 @@ class View:
 
         Raises what keeps it from there; then what serves goes on serving, and the build can be gone on with.
         """
+        target = self._log.max_position()
+        serving = self._builds.serving()
+        if serving is not None and serving.standing().position == 0 and self._builds.building() is None:
+            return self._filled(serving, target, progress)  # nothing serves yet, so nothing is built beside it
         building = self._builds.begin()
         building.unpark()
-        target = self._log.max_position()
         while self._builds.building() is building:
             progress(min(building.position, target), target)
             if not self._step_building():
@@ -236,6 +239,16 @@ class View:
                 sleep(_PAUSE)
             if monotonic() >= deadline:
                 raise ViewBehind(self.name, serving.position if serving else 0, wanted)
+
+    def _filled(self, serving: Follower, target: int, progress: Progress) -> Rebuilt:
+        serving.unpark()
+        while serving.position < target:
+            progress(serving.position, target)
+            if not serving.step(wait=_PAUSE):
+                serving.standing()
+                serving.raise_what_stops_it()
+        progress(target, target)
+        return Rebuilt(self.name, serving.position, None)
 
     def _step_building(self) -> bool:
         """Folds a page of the build beside, and lets it serve when it is finished. False when there is nothing to do."""

@@ -3,10 +3,10 @@
 Most of the time of building a view goes into reading payloads. What is not asked for is not read from the disk.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ValidationError
 from sqlalchemy import Connection, Select, case, null, select
 
 from adapters.event_log.tables import event
@@ -28,7 +28,8 @@ def entries(
     """The events of these topics, or of all and whole, after a position and up to another, in order of position."""
     query = _of(_columns(reads), after, tuple(reads), stream).limit(limit)
     query = query if up_to is None else query.where(event.c.position <= up_to)
-    return [_entry(events, reads, row) for row in connection.execute(query)]
+    read = _Reader(events, reads)
+    return [read(*row) for row in connection.execute(query).all()]
 
 
 def next_position(connection: Connection, after: int, topics: Sequence[str]) -> int | None:
@@ -55,13 +56,43 @@ def _of(query: Select[Any], after: int, topics: Sequence[str], stream: str | Non
     return query.where(event.c.topic.in_(topics)) if topics else query
 
 
-def _entry(events: EventCatalogue, reads: Reads, row: Sequence[Any]) -> LogEntry:
-    position, stream, version, topic, schema_version, at, turn, payload = row
-    read: BaseModel | None = None
-    if payload is not None:
-        model = reads.get(topic, events.topics.get(topic))
-        if model is None or model is events.topics.get(topic):
-            read = events.decode(topic, schema_version, payload, stream=stream, version=version)
-        else:
-            read = events.outline(model, topic, schema_version, payload, stream=stream, version=version)
-    return LogEntry(position, stream, topic, at, turn, read)
+class _Reader:
+    """Makes entries of rows, as these topics are to be read."""
+
+    def __init__(self, events: EventCatalogue, reads: Reads) -> None:
+        self._events = events
+        # Those that are not read as the events that they are; and of what is stored in today's schema, how at once.
+        self._outlines: dict[str, type[BaseModel]] = {}
+        self._at_once: dict[tuple[str, int], Callable[[bytes], BaseModel]] = {}
+        for topic, model in reads.items():
+            event_class = events.topics.get(topic)
+            if model is not None and event_class is not None and model is not event_class:
+                self._outlines[topic] = model
+                self._at_once[topic, event_class.schema_version] = model.model_validate_json
+
+    def __call__(
+        self,
+        position: int,
+        stream: str,
+        version: int,
+        topic: str,
+        schema_version: int,
+        at: str,
+        turn: str | None,
+        payload: bytes | None,
+    ) -> LogEntry:
+        if payload is None:
+            return LogEntry(position, stream, topic, at, turn, None)
+        at_once = self._at_once.get((topic, schema_version))
+        if at_once is not None:
+            try:
+                return LogEntry(position, stream, topic, at, turn, at_once(payload))
+            except ValidationError:  # which is told properly below
+                pass
+        return LogEntry(position, stream, topic, at, turn, self._read(stream, version, topic, schema_version, payload))
+
+    def _read(self, stream: str, version: int, topic: str, schema_version: int, payload: bytes) -> BaseModel:
+        outline = self._outlines.get(topic)
+        if outline is None:
+            return self._events.decode(topic, schema_version, payload, stream=stream, version=version)
+        return self._events.outline(outline, topic, schema_version, payload, stream=stream, version=version)

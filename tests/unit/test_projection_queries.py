@@ -8,6 +8,7 @@ from sqlalchemy import Connection, create_engine, event, func, select
 
 from domain.catalogue import catalogue
 from domain.event import LogEntry, Recorded
+from domain.prompt.events import Accounting
 from projections import campaigns, prompts, story
 from projections.all import ALL
 from projections.campaigns import CAMPAIGNS
@@ -377,7 +378,7 @@ def test_a_turn_says_where_its_request_is_and_what_became_of_it(log: MemoryEvent
     assert row is not None
     assert (row.opened, row.opened_at, row.closed_at) == (opened.position, opened.at, accepted.at)
     assert (row.position, row.body_sha256, row.base_turn) == (sent.position, prompted("t_1").body.sha256, None)
-    assert row.accounting == ACCOUNT.model_dump_json()
+    assert Accounting.model_validate_json(row.accounting or "") == ACCOUNT
 
 
 def test_a_running_turn_has_no_end(log: MemoryEventLog, folded: Folded) -> None:

@@ -1,0 +1,38 @@
+"""Many rows into one table at once. A rebuild writes hundreds of thousands, and SQLAlchemy's way to the driver costs more
+a row than the database's; PostgreSQL takes them by COPY, several times as fast as by INSERT.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from operator import itemgetter
+from typing import Any
+
+from sqlalchemy import Connection, Table
+
+
+class RowWriter:
+    """Adds rows to a table, with a value for every column, as the driver takes them."""
+
+    def __init__(self, table: Table) -> None:
+        self._table = table
+        self._names = tuple(column.name for column in table.columns)
+        self._values = itemgetter(*self._names)
+
+    def add(self, connection: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
+        """Adds them all, in the connection's transaction. Raises the database's own errors."""
+        values: Sequence[tuple[Any, ...]] = list(map(self._values, rows))
+        if not values:
+            return
+        columns = ", ".join(map(connection.dialect.identifier_preparer.quote, self._names))
+        into = f"{connection.dialect.identifier_preparer.format_table(self._table)} ({columns})"
+        if connection.dialect.name == "postgresql":
+            _copy(connection, f"COPY {into} FROM STDIN", values)
+        else:
+            places = ", ".join("?" * len(self._names))
+            connection.exec_driver_sql(f"INSERT INTO {into} VALUES ({places})", values)  # noqa: S608  # names of our own tables
+
+
+def _copy(connection: Connection, statement: str, values: Sequence[tuple[Any, ...]]) -> None:
+    cursor: Any = connection.connection.cursor()
+    with cursor, cursor.copy(statement) as copy:
+        for row in values:
+            copy.write_row(row)
