@@ -117,6 +117,8 @@ def _rebuilt(name: str, events: int, ours: Sequence[Said], short: Said, alone: S
     yield at_least(f"{name}: SQLite's time for the very same writes / ours", alone["same"] / seconds, RATIO, note=note)
     final = f"{alone['final'] / seconds:.2f}   ({alone['final']:.3f} s, {alone['rows']:,.0f} rows)"
     yield told(f"{name}: the same for the rows that stand in the end", final)
+    both = alone["same"] + alone["read"]
+    yield told(f"{name}: the same with reading the events", f"{both / seconds:.2f}   ({both:.3f} s)")
     ratio, note = alone["same"] / there["seconds"], f"   ({there['seconds']:.2f} s)"
     yield at_least(f"{name}: SQLite's time / ours in PostgreSQL", ratio, RATIO_IN_POSTGRESQL, note=note)
     more = median(said["megabytes"] for said in ours) - short["megabytes"]

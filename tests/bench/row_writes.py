@@ -3,7 +3,7 @@
 `python -m tests.bench.row_writes STORE VIEWS NAME TIMES` rebuilds a view while it notes what is written, then hands the
 very same statements to SQLite, a page in a transaction as well, and prints how many seconds that takes. A row that is
 written in one page and again in another counts twice, as it does in the rebuild. It prints as well what only the rows
-take that stand in the end.
+take that stand in the end, and what it takes to read the events that the view is made of, which a rebuild does too.
 """
 
 import gc
@@ -129,11 +129,23 @@ def written_alone(view: View, pages: Sequence[Page], tables: MetaData, path: Pat
         return seconds
 
 
+def read_alone(log: Path, topics: Sequence[str]) -> float:
+    """Seconds for reading the events of these topics, a page at a time."""
+    query = f"""SELECT * FROM event WHERE position > ? AND topic IN ({", ".join("?" * len(topics))})
+                ORDER BY position LIMIT {PAGE}"""  # noqa: S608
+    with closing(sqlite3.connect(log)) as source:
+        begun, last = perf_counter(), 0
+        while page := source.execute(query, (last, *topics)).fetchall():
+            last = page[-1][0]
+        return perf_counter() - begun
+
+
 def main() -> None:
     """Says what SQLite alone takes."""
     quiet()
     address, directory, name, times = sys.argv[1:]
-    tables = next(projection.tables for projection in ALL if projection.name == name)
+    projection = next(projection for projection in ALL if projection.name == name)
+    tables, repetitions = projection.tables, range(int(times))
     with Store(address, Path(directory)).opened() as views:
         with noted(tables) as files:
             views.rebuild(name)
@@ -143,13 +155,16 @@ def main() -> None:
     gc.freeze()  # what was noted is never garbage, and looking through it would take time
 
     def alone(written: Sequence[Page]) -> float:
-        return median(written_alone(view, written, tables, raw) for _ in range(int(times)))
+        return median(written_alone(view, written, tables, raw) for _ in repetitions)
 
-    print(
-        json.dumps(
-            {"same": alone(pages), "final": alone(view.pages()), "writes": _count(pages), "rows": _count(view.pages())}
-        )
-    )
+    said = {
+        "same": alone(pages),
+        "final": alone(view.pages()),
+        "read": median(read_alone(Path(address) / "log.db", projection.topics) for _ in repetitions),
+        "writes": _count(pages),
+        "rows": _count(view.pages()),
+    }
+    print(json.dumps(said))
 
 
 def _count(pages: Sequence[Page]) -> int:
