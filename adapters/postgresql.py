@@ -49,6 +49,8 @@ _READ_ONLY = ("25006", "42501")
 _FULL = ("53100",)
 _DAMAGED = ("XX001", "XX002", "58P01")
 _WAITED_FOR_A_LOCK = "55P03"
+_STRANGE = ("42P01", "42703", "42809")
+"""No such table, no such column, not that kind of table."""
 _LOST = ("08", "57P")
 _GRANT = "Let this user write there, and connect to a server that takes writes"
 
@@ -112,6 +114,8 @@ class PostgresqlDatabase:
             return StoreUnavailable(f"another program has been writing to {self} for {LOCK_SECONDS} seconds")
         if state.startswith(_LOST) or (isinstance(error, psycopg.OperationalError) and not state):
             return StoreUnavailable(f"there is no connection to {self} ({said}). Start it, or mend FABULA_DATABASE_URL")
+        if state in _STRANGE:
+            return StoreUnavailable(f"{said} at {self}: name a database, or a schema, that holds nothing else")
         return StoreUnavailable(f"{said} at {self}")
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+import typer
 from sqlalchemy import Connection, text
 
 from adapters.event_log import recorder as recorders
@@ -18,6 +19,8 @@ from adapters.event_log.postgresql import PostgresqlStore
 from adapters.event_log.recorder import StampedEvent
 from adapters.event_log.tables import LOG_FORMAT
 from adapters.time_and_names import RandomNames, SystemClock
+from api.cli.commands import app
+from api.cli.completion import campaign_ids
 from domain.errors import (
     StoreDamaged,
     StoreFailure,
@@ -139,6 +142,16 @@ class TestOpening:
             log.execute(start())
             assert (log.max_position(), other.max_position()) == (1, 0)
 
+    @pytest.mark.parametrize("table", ["event (id bigint)", "store (name text)"])
+    def test_beside_the_tables_of_another_program_touches_nothing(
+        self, database_url: str, ask: Ask, table: str
+    ) -> None:
+        ask(f"CREATE TABLE {table}")
+        before = shape(ask)
+        with pytest.raises(StoreUnavailable, match="name a database, or a schema, that holds nothing else"):
+            SqlEventLog(PostgresqlStore(database_url), SystemClock(), RandomNames())
+        assert shape(ask) == before
+
     def test_a_database_in_another_encoding_is_refused(self, postgresql_server: Server) -> None:
         postgresql_server.run("CREATE DATABASE latin TEMPLATE template0 ENCODING 'LATIN1' LOCALE 'C'")
         try:
@@ -146,6 +159,18 @@ class TestOpening:
                 SqlEventLog(PostgresqlStore(postgresql_server.url("latin")), SystemClock(), RandomNames())
         finally:
             postgresql_server.run("DROP DATABASE latin WITH (FORCE)")
+
+
+def test_a_shell_is_offered_the_stories_of_the_database(
+    told: SqlEventLog, database_url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told.execute(revise(title="The Lamp"))
+    context = typer.Context(typer.main.get_command(app))
+    monkeypatch.setenv("FABULA_DATABASE_URL", database_url)
+    assert list(campaign_ids(context, "c_l")) == [(CAMPAIGN, "The Lamp")]
+    assert list(campaign_ids(context, "c_x")) == []
+    monkeypatch.setenv("FABULA_DATABASE_URL", "postgresql://127.0.0.1:1/nowhere")
+    assert list(campaign_ids(context, "c_l")) == []
 
 
 class TestText:

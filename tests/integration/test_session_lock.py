@@ -176,17 +176,17 @@ def test_a_process_gives_its_name_to_no_turn_while_it_holds_no_lock() -> None:
 
 def test_for_some_seconds_after_a_restart_nobody_is_proved_dead(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(session_lock, "LOOK_AGAIN_SECONDS", 0)
-    monkeypatch.setattr(session_lock, "RESTART_SECONDS", 2)
+    monkeypatch.setattr(session_lock, "RESTART_SECONDS", 1)
     with running_server() as server, server.database() as url, holding(url) as mine:
         server.stop()
         server.start()
         began = time.monotonic()
         wait_for_name(mine)
         with holding(url, "p_new") as new:
-            while time.monotonic() - began < 1.5:
+            while time.monotonic() - began < 0.7:
                 assert not mine.is_dead("p_gone")
                 assert not new.is_dead("p_gone")
-            time.sleep(1)
+            time.sleep(0.7)
             assert mine.is_dead("p_gone")
             assert new.is_dead("p_gone")
 

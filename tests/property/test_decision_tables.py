@@ -13,10 +13,12 @@ from sqlalchemy import select
 
 from adapters.event_log import tables
 from adapters.event_log.log import SqlEventLog
+from adapters.event_log.postgresql import PostgresqlStore
 from domain.campaign.facts import CampaignFacts
 from domain.errors import FabulaError
 from domain.log import EventLog
 from tests.fakes.event_log import MemoryEventLog
+from tests.fakes.postgresql import Server
 from tests.fakes.time_and_names import NumberedNames, TickingClock
 from tests.property.steps import CAMPAIGNS, STEPS, Ask, Change, Delete, Step
 
@@ -25,6 +27,7 @@ pytestmark = pytest.mark.timeout(900)
 
 THOROUGHLY = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 LESS_OFTEN = settings(THOROUGHLY, max_examples=10)
+NOW_AND_THEN = settings(THOROUGHLY, max_examples=5)
 
 
 @contextmanager
@@ -133,17 +136,37 @@ def at_node(log: EventLog, campaign: str, node: int) -> dict[str, object]:
     }
 
 
+def assert_they_agree(sql: SqlEventLog, memory: MemoryEventLog) -> None:
+    """That both answer alike to everything, and that the tables are what the events make of them."""
+    turns = {campaign: tuple(memory.whole(campaign).turns) for campaign in CAMPAIGNS}
+    assert answers(sql, turns) == answers(memory, turns)
+    assert sql.verify().ok
+    kept = rows(sql)
+    sql.rebuild_decision_tables()
+    assert rows(sql) == kept
+
+
 @THOROUGHLY
 @given(STEPS)
 def test_both_logs_say_the_same_and_the_tables_are_what_the_events_make_of_them(steps: list[Step]) -> None:
     with logs() as (sql, memory):
         take(enumerate(steps), sql, memory)
-        turns = {campaign: tuple(memory.whole(campaign).turns) for campaign in CAMPAIGNS}
-        assert answers(sql, turns) == answers(memory, turns)
-        assert sql.verify().ok
-        kept = rows(sql)
-        sql.rebuild_decision_tables()
-        assert rows(sql) == kept
+        assert_they_agree(sql, memory)
+
+
+@NOW_AND_THEN
+@given(steps=STEPS)
+def test_postgresql_says_the_same(postgresql_server: Server, steps: list[Step]) -> None:
+    with postgresql_server.database() as url:
+        sql, memory = (
+            SqlEventLog(PostgresqlStore(url), TickingClock(), NumberedNames()),
+            MemoryEventLog(TickingClock(), NumberedNames()),
+        )
+        try:
+            take(enumerate(steps), sql, memory)
+            assert_they_agree(sql, memory)
+        finally:
+            sql.close()
 
 
 @LESS_OFTEN
