@@ -19,6 +19,7 @@ AGAIN_SECONDS = 0.05
 
 _LOOK_SECONDS = 0.25
 """How soon a loss is noticed that another thread was told of, which then closed what this one waits at."""
+_CLOSE_SECONDS = 2
 
 
 def _nothing() -> None: ...
@@ -45,6 +46,7 @@ class StandingConnection:
         self._lost = lost
         self._stop, self._stopper = os.pipe()
         self._closing = Lock()
+        self._closed = False
         self._thread: Thread | None = None
 
     def start(self) -> None:
@@ -60,18 +62,28 @@ class StandingConnection:
         self._thread.start()
 
     def close(self) -> None:
-        """Ends the connection and the thread. May be called twice."""
+        """Ends the connection and the thread. One that is just connecting is waited for no longer than a moment. May be called twice."""
         with self._closing:
-            if self._stopper < 0:
+            if self._closed:
                 return
+            self._closed = True
+        if self._thread is None:
+            self._let_go()
+        else:
             os.write(self._stopper, b".")
-            if self._thread is not None:
-                self._thread.join()
-            os.close(self._stop)
-            os.close(self._stopper)
-            self._stopper = -1
+            self._thread.join(_CLOSE_SECONDS)
 
-    def _stand(self, connection: Connection | None) -> None:
+    def _let_go(self) -> None:
+        os.close(self._stop)
+        os.close(self._stopper)
+
+    def _stand(self, first: Connection | None) -> None:
+        try:
+            self._keep_standing(first)
+        finally:
+            self._let_go()
+
+    def _keep_standing(self, connection: Connection | None) -> None:
         while True:
             with suppress(psycopg.Error, OSError), closing(connection or self._made()) as standing:
                 if self._attended(standing):
