@@ -32,9 +32,9 @@ class Dice:
         """So many of these, one as likely as another."""
         return "".join(self._random.choices(of, k=number))
 
-    def around(self, middle: float, spread: float) -> float:
-        """A positive number: half of them are below the middle, few are far above it."""
-        return middle * self._random.lognormvariate(0, spread)
+    def around(self, mean: float, spread: float) -> float:
+        """A positive number, on average the mean: most are below it, few far above. The larger the spread, the farther."""
+        return mean * self._random.lognormvariate(-spread * spread / 2, spread)
 
 
 class SeededNames:
