@@ -53,15 +53,13 @@ class Builds:
                 return None
             return self._follower(known.building)
 
-    def begin(self) -> Follower:
-        """The unfinished build, else a new one that is begun now."""
+    def begin(self) -> Follower | None:
+        """The unfinished build, else a new one that is begun now; None when another process has finished it already."""
         with self._lock:
-            self._storage.begin(self._stamp)
+            begun = self._storage.begin(self._stamp)
             self.look_again()
             found = self.building()
-            if found is None:
-                raise ForeignView(self._stamp.name)
-            return found
+            return found if found is not None and found is self._opened.get(begun) else None
 
     def swap(self, built: Follower) -> bool:
         """Lets a finished build serve, and removes the one that did. False when another process has done so."""

@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from secrets import token_hex
 from time import time
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import structlog
 from psycopg import InterfaceError, InternalError, IsolationLevel, OperationalError
@@ -44,6 +44,12 @@ _BUSY = (LockNotAvailable, DeadlockDetected, SerializationFailure)
 _REFUSED = (OperationalError, InterfaceError, InternalError, InsufficientPrivilege, ReadOnlySqlTransaction)
 """What the server does not do, whatever it is asked. Any other error is a mistake in what it was asked."""
 
+_Result = TypeVar("_Result")
+
+_TAKE_TURNS = text(f"SELECT pg_advisory_xact_lock({_PREPARING}, hashtext(:schema))")
+# Not to_regclass, which answers out of what the session remembers of the time before it waited.
+_IS_THERE = text("SELECT 1 FROM pg_tables WHERE schemaname = :schema AND tablename = :name")
+
 _logger = structlog.get_logger(__name__)
 
 
@@ -79,21 +85,22 @@ class DatabaseStorage:
 
     def generations(self, stamp: Stamp) -> Generations:
         """See Storage."""
-        with self._serving.reading() as connection:
-            return generations.read(connection, stamp)
+        return self._asked(lambda connection: generations.read(connection, stamp))
 
     def begin(self, stamp: Stamp) -> int:
         """See Storage."""
-        with self._serving.writing() as connection:
+
+        def begun(connection: Connection) -> int:
             build, new = generations.begin(connection, stamp)
             if new:  # a schema of this number, if any, is from before `fabula_views` was dropped
                 _drop(connection, _schema(stamp, f"g{build}"))
-        return build
+            return build
+
+        return self._asked(begun, write=True)
 
     def swap(self, stamp: Stamp, built: int) -> bool:
         """See Storage."""
-        with self._serving.writing() as connection:
-            return generations.swap(connection, stamp, built)
+        return self._asked(lambda connection: generations.swap(connection, stamp, built), write=True)
 
     def tidy(self, stamp: Stamp) -> None:
         """See Storage."""
@@ -107,6 +114,16 @@ class DatabaseStorage:
     def close(self) -> None:
         """See Storage."""
         self._engines.close()
+
+    def _asked(self, ask: Callable[[Connection], _Result], *, write: bool = False) -> _Result:
+        """The answer of `fabula_views`, which is made again when it was dropped."""
+        with suppress(ViewBusy), self._place(write=write) as connection:
+            return ask(connection)
+        with self._place(write=write) as connection:
+            return ask(connection)
+
+    def _place(self, *, write: bool) -> AbstractContextManager[Connection]:
+        return self._serving.writing() if write else self._serving.reading()
 
 
 class ViewSchema:
@@ -172,21 +189,15 @@ class ViewSchema:
             return
         if not self._stands():
             raise ViewReplaced(self._schema)
-        with self._engines.writing(self._schema) as connection:
-            # Also in a database where others make schemas at the same time, each is made once.
-            connection.execute(
-                text(f"SELECT pg_advisory_xact_lock({_PREPARING}, hashtext(:schema))"), {"schema": self._schema}
-            )
+        with self._engines.writing(self._schema, alone=True) as connection:
             if not self._is_ours(connection):
                 self._empty(connection)
         self._prepared = True
 
     def _is_ours(self, connection: Connection) -> bool:
         """Whether this code folded the rows. Raises ForeignView when other code of the same view did."""
-        found = connection.execute(
-            text("SELECT to_regclass(:table) IS NOT NULL"), {"table": f"{self._schema}.{checkpoint.checkpoint.name}"}
-        ).scalar()
-        if not found:
+        table = {"schema": self._schema, "name": checkpoint.checkpoint.name}
+        if connection.execute(_IS_THERE, table).first() is None:
             return False
         bearer = checkpoint.bearer(connection)
         if bearer == self._stamp:
@@ -220,12 +231,17 @@ class _Engines:
             dbapi_connection.read_only = True
 
     @contextmanager
-    def writing(self, schema: str) -> Iterator[Connection]:
+    def writing(self, schema: str, *, alone: bool = False) -> Iterator[Connection]:
         """One transaction in a schema, committed at the end and rolled back by an exception.
 
-        It need not be on the disk when it is acknowledged: what a view loses, it folds again.
+        It need not be on the disk when it is acknowledged: what a view loses, it folds again. `alone` waits for others that
+        are alone with it too.
         """
         with self._explained(), self._writes.begin() as connection:
+            if (
+                alone
+            ):  # before anything is asked about the schema: the server remembers within a transaction what it found
+                connection.execute(_TAKE_TURNS, {"schema": schema})
             _enter(connection, schema, lock_timeout=f"{_BUSY_MILLISECONDS}ms", synchronous_commit="off")
             yield connection
 
@@ -259,7 +275,7 @@ class _Engines:
 
 
 def _engine(database: Database, *, pool_size: int) -> Engine:
-    return create_engine(
+    engine = create_engine(
         "postgresql+psycopg://",
         creator=database.connected,
         poolclass=QueuePool,
@@ -269,6 +285,12 @@ def _engine(database: Database, *, pool_size: int) -> Engine:
         use_native_hstore=False,
         hide_parameters=True,  # they hold the text of a story, and errors are logged
     )
+
+    @event.listens_for(engine, "connect")
+    def _(dbapi_connection: Any, _record: object) -> None:
+        dbapi_connection.prepare_threshold = None
+
+    return engine
 
 
 def _enter(connection: Connection, schema: str, **settings: str) -> None:

@@ -20,14 +20,12 @@ from domain.errors import StoreFailure, ViewBehind
 from projections.builds import Builds
 from projections.checkpoint import Standing
 from projections.comparison import Difference
+from projections.failures import ViewBusy
 from projections.follower import Follower
 from projections.place import Storage, ViewReplaced
 from projections.projection import Projection
 from projections.rebuilding import Progress, campaign_anew, differ, first_difference_of
 from projections.source import Source
-
-CLOSE = 50
-"""How many positions behind the log a build may be when it begins to serve: who reads it folds those on the spot."""
 
 _PAUSE = 0.02
 _LONG = 86_400.0
@@ -117,6 +115,8 @@ class View:
         except ViewReplaced:
             self._builds.look_again()
             return True
+        except ViewBusy:
+            return False
         except StoreFailure as error:
             self._error = error
             return False
@@ -140,7 +140,9 @@ class View:
 
     def begin(self) -> None:
         """Begins a build, or lets a parked one be tried again, and leaves it to whoever follows the log."""
-        self._builds.begin().unpark()
+        building = self._builds.begin()
+        if building is not None:
+            building.unpark()
 
     def rebuild(self, progress: Progress) -> Rebuilt:
         """Builds the view anew beside the one that serves, and swaps them. What was begun and left is gone on with.
@@ -152,15 +154,17 @@ class View:
         if serving is not None and serving.standing().position == 0 and self._builds.building() is None:
             return self._filled(serving, target, progress)  # nothing serves yet, so nothing is built beside it
         building = self._builds.begin()
-        building.unpark()
-        while self._builds.building() is building:
+        if building is not None:
+            building.unpark()
+        while building is not None and self._builds.building() is building:
             progress(min(building.position, target), target)
             if not self._step_building():
                 building.raise_what_stops_it()
                 sleep(_PAUSE)
         self._builds.serving()  # raises where other code has taken the view over meanwhile
         progress(target, target)
-        return self._rebuilt.get(building) or Rebuilt(self.name, target, None)
+        outcome = self._rebuilt.get(building) if building is not None else None
+        return outcome or Rebuilt(self.name, target, None)
 
     def rebuild_campaign(self, campaign: str, progress: Progress) -> None:
         """Builds the rows of one campaign anew, and puts them in the place of those that serve, in one transaction."""
@@ -229,13 +233,15 @@ class View:
 
     def _in_time(self, wanted: int, deadline: float, action: Callable[[Follower], _Result]) -> _Result:
         """What the action comes to on the build that serves, once there is one, whichever it is by then."""
+        serving: Follower | None = None
         while True:
-            serving = self._builds.serving()
-            if serving is not None:
-                with suppress(ViewReplaced):
+            with suppress(ViewReplaced, ViewBusy):
+                serving = self._builds.serving()
+                if serving is not None:
                     return action(serving)
+            if serving is not None:
                 self._builds.look_again()
-            elif not self._step_building():
+            if not self._step_building():
                 sleep(_PAUSE)
             if monotonic() >= deadline:
                 raise ViewBehind(self.name, serving.position if serving else 0, wanted)
@@ -256,17 +262,22 @@ class View:
         if building is None:
             return False
         try:
-            if building.step():
-                return True
-            return self._is_finished(building) and self._swapped(building)
+            moved = building.step()
+            return (self._is_finished(building) and self._swapped(building)) or moved
         except ViewReplaced:  # another process was faster
             self._builds.look_again()
             return True
+        except ViewBusy:
+            return False
 
     def _is_finished(self, building: Follower) -> bool:
-        if building.failure is not None or building.standing().parked_at is not None:
+        """Whether it has come as far as what serves, which follows the log as well; else as far as the log."""
+        standing = building.standing()
+        if building.failure is not None or standing.parked_at is not None:
             return False
-        return self._log.max_position() - building.position <= CLOSE
+        serving = self._builds.serving()
+        newest = self._log.max_position() if serving is None else serving.standing().position
+        return standing.position >= newest
 
     def _swapped(self, building: Follower) -> bool:
         serving = self._builds.serving()

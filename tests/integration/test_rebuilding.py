@@ -1,0 +1,487 @@
+"""Building a view anew beside the one that serves, as files and in PostgreSQL: gone on with, swapped, compared, killed."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import psycopg
+import pytest
+from sqlalchemy import Connection, update
+from structlog.testing import capture_logs
+
+from adapters.event_log.log import SqlEventLog
+from adapters.postgresql import PostgresqlDatabase
+from domain.errors import UnknownProjection, ViewBehind
+from projections import follower, story
+from projections.all import ALL
+from projections.database_storage import DatabaseStorage
+from projections.engine import Engine
+from projections.file_storage import FileStorage
+from projections.place import Storage
+from projections.projection import Fold, Projection
+from projections.story import STORY
+from tests.fakes.postgresql import Server
+from tests.fakes.sample_story import CAMPAIGN, accept, correct, prompted, record, revise, start, take_turn
+
+ROOT = Path(__file__).parents[2]
+NAMES = [projection.name for projection in ALL]
+
+
+@dataclass(frozen=True)
+class Kept:
+    """Where views are kept, and how they are lost. `address` is what a process of its own needs to find them."""
+
+    address: str
+    storage: Callable[[], Storage]
+    names: Callable[[], list[str]]
+    lose: Callable[[str], None]
+
+
+@pytest.fixture(params=["files", "postgresql"])
+def kept(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Kept]:
+    if request.param == "files":
+        yield _in_files(tmp_path / "views")
+        return
+    server: Server = request.getfixturevalue("postgresql_server")
+    with server.database() as url:
+        yield _in_database(url)
+
+
+def _in_files(directory: Path) -> Kept:
+    def lose(pattern: str) -> None:
+        for path in directory.glob(f"{pattern}*.db*"):
+            path.unlink(missing_ok=True)
+
+    def names() -> list[str]:
+        return sorted(path.name.removesuffix(".db") for path in directory.glob("*.db") if path.stem != "serving")
+
+    return Kept(str(directory), lambda: FileStorage(directory), names, lose)
+
+
+def _in_database(url: str) -> Kept:
+    def asked(statement: str) -> list[Any]:
+        with psycopg.connect(url, autocommit=True) as connection:
+            cursor = connection.execute(statement)
+            return cursor.fetchall() if cursor.description else []
+
+    def names() -> list[str]:
+        found = asked("SELECT nspname FROM pg_namespace WHERE nspname LIKE 'fabula\\_view\\_%'")
+        shown = (name.removeprefix("fabula_view_").replace("_v", ".v").replace("_g", ".g") for (name,) in found)
+        return sorted(name.removesuffix(".g0") for name in shown)
+
+    def lose(pattern: str) -> None:
+        schemas = "fabula_views" if pattern == "serving" else f"fabula_view_{pattern}"
+        for (name,) in asked(f"SELECT nspname FROM pg_namespace WHERE nspname LIKE '{schemas}%'"):  # noqa: S608
+            asked(f'DROP SCHEMA "{name}" CASCADE')
+
+    return Kept(url, lambda: DatabaseStorage(PostgresqlDatabase(url)), names, lose)
+
+
+Opening = Callable[..., Engine]
+
+
+@pytest.fixture
+def opening(kept: Kept, log: SqlEventLog) -> Iterator[Opening]:
+    """Opens the views of the store, each time as another process would."""
+    with ExitStack() as opened:
+
+        def opening(projections: Sequence[Projection] = ALL, **more: Any) -> Engine:
+            views = Engine(kept.storage(), log, projections, **more)
+            opened.callback(views.stop)
+            return views
+
+        yield opening
+
+
+@pytest.fixture(autouse=True)
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(follower, "FIRST_DELAY", 0.01)
+    monkeypatch.setattr("projections.engine.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("projections.builds.LOOK_SECONDS", 0.02)
+
+
+def tell(log: SqlEventLog, turn: str, *, campaign: str = CAMPAIGN) -> int:
+    log.execute(take_turn(turn, text=f"Wait, {turn}. \x00 \x01", campaign=campaign))
+    log.execute(record(prompted(turn), campaign=campaign))
+    return log.execute(accept(turn, f"The tide turns. {turn}", campaign=campaign)).position
+
+
+def tell_many(log: SqlEventLog, turns: int, *, campaign: str = CAMPAIGN) -> None:
+    log.execute(start(campaign=campaign))
+    for number in range(turns):
+        tell(log, f"t_{number}", campaign=campaign)
+
+
+def digests(views: Engine) -> list[str]:
+    for name in NAMES:
+        views.at_least(name, views._log.max_position(), timeout=30)
+    return [views.digest(name) for name in NAMES]
+
+
+def eventually(holds: Callable[[], object], seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if holds():
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def spoil(views: Engine, name: str = "story", *, campaign: str = CAMPAIGN) -> None:
+    """As if a fold had had a mistake: one row of what serves is not what the log makes of it."""
+    serving = views._views[name]._builds.serving()
+    assert serving is not None
+    with serving.place.writing() as connection:
+        wrong = update(story.node).where(story.node.c.campaign == campaign, story.node.c.node == 3)
+        connection.execute(wrong.values(text="WRONG"))
+
+
+def text_of(views: Engine, node: int, *, campaign: str = CAMPAIGN) -> str:
+    with views.reading("story") as connection:
+        found = story.one(connection, campaign, node)
+        assert found is not None
+        return found.text
+
+
+# Beside, and swapped
+
+
+def test_a_build_beside_takes_the_place_of_what_served_and_that_is_removed(
+    log: SqlEventLog, opening: Opening, kept: Kept
+) -> None:
+    views = opening()
+    tell_many(log, 10)
+    before = digests(views)
+    assert kept.names() == ["campaigns.v1", "prompts.v2", "story.v2"]
+    assert [views.rebuild(name).differed for name in NAMES] == [False] * 3
+    assert kept.names() == ["campaigns.v1.g1", "prompts.v2.g1", "story.v2.g1"]
+    assert digests(views) == before
+    assert digests(opening()) == before
+    views.rebuild("story")
+    assert kept.names() == ["campaigns.v1.g1", "prompts.v2.g1", "story.v2.g2"]
+
+
+def test_a_view_that_was_not_what_the_log_makes_of_it_is_mended_and_that_is_told(
+    log: SqlEventLog, opening: Opening
+) -> None:
+    views = opening()
+    tell_many(log, 5)
+    before = digests(views)
+    spoil(views)
+    assert text_of(views, 3) == "WRONG"
+    with capture_logs() as logged:
+        assert views.rebuild("story").differed
+    assert [entry["log_level"] for entry in logged if entry["event"] == "view rebuilt"] == ["warning"]
+    assert digests(views) == before
+
+
+class Gate:
+    """A fold that a test holds up."""
+
+    def __init__(self, fold: Fold) -> None:
+        self._fold = fold
+        self.holding = False
+        self.met = 0
+
+    def __call__(self, connection: Connection, entries: Sequence[Any]) -> None:
+        self.met += 1
+        while self.holding and self.met > 2:
+            time.sleep(0.005)
+        self._fold(connection, entries)
+
+
+def test_what_served_serves_until_the_build_beside_is_done_and_a_turn_of_meanwhile_is_in_it(
+    log: SqlEventLog, opening: Opening
+) -> None:
+    tell_many(log, 10)
+    views, gate = opening(), Gate(STORY.fold)
+    digests(views)
+    builder = opening([replace(STORY, fold=gate)], page=10)
+    gate.holding = True
+    building = Thread(target=builder.rebuild, args=["story"])
+    building.start()
+    assert eventually(lambda: gate.met > 2)
+    tell(log, "t_meanwhile")
+    assert text_of(views, 23) == "The tide turns. t_meanwhile"
+    status = next(one for one in views.status() if one.name == "story")
+    assert (status.state, status.rebuilding is not None) == ("current", True)
+    gate.holding = False
+    building.join()
+    assert text_of(views, 23) == "The tide turns. t_meanwhile"
+    assert text_of(builder, 23) == "The tide turns. t_meanwhile"
+    assert next(one for one in views.status() if one.name == "story").rebuilding is None
+    assert digests(views) == digests(opening())
+
+
+def test_how_far_a_build_is_can_be_asked_in_another_process(log: SqlEventLog, opening: Opening) -> None:
+    tell_many(log, 30)
+    digests(opening())
+    gate = Gate(STORY.fold)
+    builder, asked = opening([replace(STORY, fold=gate)], page=10), opening()
+    gate.holding = True
+    building = Thread(target=builder.rebuild, args=["story"])
+    building.start()
+    assert eventually(lambda: gate.met > 2)
+    (status,) = [one.rebuilding for one in asked.status() if one.name == "story"]
+    assert status is not None
+    assert 0 < status.position < status.target == log.max_position()
+    assert status.events_per_second is not None
+    assert status.events_per_second > 0
+    assert status.seconds_left is not None
+    gate.holding = False
+    building.join()
+
+
+def test_a_rebuild_that_is_left_to_the_threads_is_done_by_them(log: SqlEventLog, opening: Opening, kept: Kept) -> None:
+    tell_many(log, 10)
+    with opening() as views, opening() as others:
+        before = digests(views)
+        views.begin_rebuild("story")
+        assert eventually(lambda: "story.v2.g1" in kept.names() and "story.v2" not in kept.names())
+        assert digests(views) == digests(others) == before
+
+
+def test_two_that_rebuild_at_once_work_at_one_build(log: SqlEventLog, opening: Opening, kept: Kept) -> None:
+    tell_many(log, 40)
+    before = digests(opening())
+    several = [opening(page=7) for _ in range(3)]
+    threads = [Thread(target=views.rebuild, args=["story"]) for views in several]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [digests(views) for views in several] == [before] * 3
+    assert [name for name in kept.names() if name.startswith("story")] in (
+        ["story.v2.g1"],
+        ["story.v2.g2"],
+        ["story.v2.g3"],
+    )
+
+
+def test_only_views_that_there_are_are_built(opening: Opening) -> None:
+    views = opening()
+    for ask in (
+        views.rebuild,
+        views.check,
+        views.begin_rebuild,
+        lambda name: views.rebuild_campaign(name, CAMPAIGN),
+    ):
+        with pytest.raises(UnknownProjection):
+            ask("stories")
+
+
+# Lost
+
+
+@pytest.mark.parametrize("lost", ["story", "", "serving"])
+def test_views_lost_while_the_program_runs_are_noticed_built_and_served(
+    log: SqlEventLog, opening: Opening, kept: Kept, lost: str
+) -> None:
+    tell_many(log, 10)
+    with opening() as views:
+        before = digests(views)
+        views.rebuild("story")
+        kept.lose(lost)
+        assert digests(views) == before
+        tell(log, "t_more")
+        assert text_of(views, 23) == "The tide turns. t_more"
+    again = opening()
+    again.catch_up()
+    assert digests(again) == digests(views)
+
+
+def test_what_is_lost_under_a_build_beside_is_built_again(log: SqlEventLog, opening: Opening, kept: Kept) -> None:
+    tell_many(log, 20)
+    views, gate = opening(), Gate(STORY.fold)
+    before = digests(views)
+    builder = opening([replace(STORY, fold=gate)], page=10)
+    gate.holding = True
+    building = Thread(target=builder.rebuild, args=["story"])
+    building.start()
+    assert eventually(lambda: gate.met > 2)
+    gate.holding = False
+    kept.lose("story")
+    building.join()
+    assert digests(views) == before
+    opening().rebuild("story")
+    assert digests(views) == before
+
+
+# Of one campaign
+
+
+def test_the_rows_of_one_campaign_are_built_anew_and_no_other(log: SqlEventLog, opening: Opening) -> None:
+    views = opening(page=5)
+    tell_many(log, 10)
+    tell_many(log, 10, campaign="c_other")
+    log.execute(revise(campaign=CAMPAIGN, title="Anew"))
+    log.execute(correct(3, "Mended."))
+    before = digests(views)
+    spoil(views)
+    spoil(views, campaign="c_other")
+    told = list[tuple[int, int]]()
+    views.rebuild_campaign("story", CAMPAIGN, lambda position, target: told.append((position, target)))
+    assert (text_of(views, 3), text_of(views, 3, campaign="c_other")) == ("Mended.", "WRONG")
+    views.rebuild_campaign("story", "c_other")
+    for name in NAMES:
+        views.rebuild_campaign(name, CAMPAIGN)
+    assert digests(views) == before
+    assert told == sorted(told)
+    assert told[-1] == (log.max_position(), log.max_position())
+
+
+def test_a_campaign_that_is_gone_leaves_no_rows_when_it_is_built_anew(log: SqlEventLog, opening: Opening) -> None:
+    tell_many(log, 3)
+    tell_many(log, 3, campaign="c_gone")
+    log.delete_campaign("c_gone")
+    views = opening()
+    before = digests(views)
+    for name in NAMES:
+        views.rebuild_campaign(name, "c_gone")
+    assert digests(views) == before
+
+
+# Checked
+
+
+def test_a_check_names_the_first_row_that_is_not_what_the_log_makes_of_it(
+    log: SqlEventLog, opening: Opening, kept: Kept
+) -> None:
+    views = opening()
+    tell_many(log, 5)
+    digests(views)
+    names = kept.names()
+    assert [views.check(name) for name in NAMES] == [None] * 3
+    spoil(views)
+    spoiled = views.digest("story")
+    found = views.check("story")
+    assert found is not None
+    assert (found.table, found.key, found.position) == ("node", {"campaign": CAMPAIGN, "node": 3}, log.max_position())
+    assert (found.stored, found.rebuilt) == ({"text": "WRONG"}, {"text": "The tide turns. t_0"})
+    assert views.digest("story") == spoiled, "a check changes nothing"
+    assert kept.names() == names
+
+
+@pytest.mark.parametrize("missing", ["stored", "rebuilt"])
+def test_a_check_tells_a_row_that_one_side_has_not(log: SqlEventLog, opening: Opening, missing: str) -> None:
+    views = opening()
+    tell_many(log, 3)
+    digests(views)
+    serving = views._views["story"]._builds.serving()
+    assert serving is not None
+    with serving.place.writing() as connection:
+        if missing == "stored":
+            connection.execute(story.node.delete().where(story.node.c.node == 4))
+        else:
+            connection.execute(update(story.node).where(story.node.c.node == 7).values(node=9))
+    found = views.check("story")
+    assert found is not None
+    assert found.key["node"] == {"stored": 4, "rebuilt": 9}[missing]
+    assert (found.stored is None) == (missing == "stored")
+
+
+def test_a_check_while_turns_are_told_finds_nothing(log: SqlEventLog, opening: Opening) -> None:
+    tell_many(log, 20)
+    views = opening(page=5)
+    digests(views)
+    teller = Thread(target=lambda: [tell(log, f"t_more_{number}") for number in range(20)])
+    teller.start()
+    assert [views.check(name) for name in NAMES] == [None] * 3
+    teller.join()
+
+
+# Killed
+
+CHILD = """
+import sys
+from pathlib import Path
+from adapters.event_log.log import SqlEventLog
+from adapters.postgresql import PostgresqlDatabase
+from adapters.time_and_names import RandomNames, SystemClock
+from projections.all import ALL
+from projections.database_storage import DatabaseStorage
+from projections.engine import Engine
+
+store, views = sys.argv[1:]
+log = SqlEventLog(Path(store), SystemClock(), RandomNames())
+storage = DatabaseStorage(PostgresqlDatabase(views)) if views.startswith("postgresql") else Path(views)
+engine = Engine(storage, log, ALL, page=3)
+engine.start()
+print("ready", flush=True)
+for name in ("campaigns", "story", "prompts"):
+    engine.rebuild(name)
+print("done", flush=True)
+sys.stdin.read()
+"""
+"""A worker that rebuilds every view, a few events at a time."""
+
+
+@contextmanager
+def worker(store: Path, kept: Kept) -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-c", CHILD, str(store), kept.address]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as child:
+        try:
+            assert child.stdout is not None
+            assert child.stdout.readline().startswith(("ready", "20"))
+            yield child
+        finally:
+            child.kill()
+
+
+def test_workers_killed_while_they_rebuild_leave_a_view_that_serves_and_a_build_that_is_gone_on_with(
+    log: SqlEventLog, store: Path, opening: Opening, kept: Kept
+) -> None:
+    tell_many(log, 150)
+    views = opening()
+    before, chance = digests(views), random.Random(7)
+    for _ in range(4):
+        with worker(store, kept) as one, worker(store, kept) as other:
+            time.sleep(chance.uniform(0.02, 0.4))
+            for child in (one, other):
+                os.kill(child.pid, signal.SIGKILL)
+        assert digests(views) == before
+    positions = {one.name: one.rebuilding.position for one in views.status() if one.rebuilding}
+    assert digests(opening()) == before
+    told = list[int]()
+    if "prompts" in positions:
+        views.rebuild("prompts", lambda position, _: told.append(position))
+        assert told[0] >= positions["prompts"], "it is gone on with, not begun again"
+    with opening() as last:
+        assert eventually(lambda: all(one.rebuilding is None for one in last.status()), seconds=30)
+    assert digests(views) == before
+    tidied: Mapping[str, list[str]] = {
+        name: [place for place in kept.names() if place.startswith(name)] for name in NAMES
+    }
+    assert all(len(places) == 1 for places in tidied.values()), tidied
+
+
+def test_a_view_waits_for_its_build_no_longer_than_it_was_asked_to(log: SqlEventLog, opening: Opening) -> None:
+    """Where other code folded what serves, there is nothing to read until our own build is done."""
+    tell_many(log, 10)
+    digests(opening())
+    gate = Gate(STORY.fold)
+    other = replace(STORY, fold=gate, sources=("projections.campaigns",))
+    views = opening([other], page=10)
+    gate.holding = True
+    with views:
+        assert eventually(lambda: gate.met > 2)
+        began = time.monotonic()
+        with pytest.raises(ViewBehind):
+            views.at_least("story", log.max_position(), timeout=0.2)
+        assert time.monotonic() - began < 2
+        (status,) = views.status()
+        assert (status.state, status.rebuilding is not None) == ("rebuilding", True)
+        gate.holding = False
+        views.at_least("story", log.max_position(), timeout=10)
+    assert views.status()[0].state == "current"
