@@ -31,6 +31,7 @@ from domain.errors import StoreFailure, StoreFull, StoreReadOnly, StoreUnavailab
 from domain.log import EventLog
 from projections.all import open_views
 from projections.engine import Engine
+from projections.place import Storage
 
 if TYPE_CHECKING:
     from adapters.session_lock import SessionLock
@@ -94,6 +95,16 @@ def place_of_the_log(config: Config) -> Database:
     return PostgresqlStore(config.database_url.get_secret_value())
 
 
+def _place_of_the_views(config: Config) -> Storage | Path:
+    """Beside the log."""
+    if not config.database_url.get_secret_value():
+        return config.home / "views"
+    from adapters.postgresql import PostgresqlDatabase
+    from projections.database_storage import DatabaseStorage
+
+    return DatabaseStorage(PostgresqlDatabase(config.database_url.get_secret_value()))
+
+
 @contextmanager
 def open_log(config: Config) -> Iterator[SqlEventLog]:
     """The log alone, created when there is none. Raises a StoreFailure. Closed on exit."""
@@ -107,9 +118,11 @@ def open_log(config: Config) -> Iterator[SqlEventLog]:
 @contextmanager
 def open_store(config: Config) -> Iterator[Store]:
     """The store, created when there is none. Raises a StoreFailure. Closed on exit."""
-    _make_home(config.home)
-    where = str(place_of_the_log(config)) if config.database_url.get_secret_value() else str(config.home)
-    with open_log(config) as log, open_views(config.home / "views", log) as views:
+    in_database = bool(config.database_url.get_secret_value())
+    if not in_database:
+        _make_home(config.home)
+    where = str(place_of_the_log(config)) if in_database else str(config.home)
+    with open_log(config) as log, open_views(_place_of_the_views(config), log) as views:
         policy = EndpointPolicy(config.public_endpoints)
         given = {"endpoint": config.endpoint, "model": config.model}
         settings = InstallationSettings(log, policy, given, small_narrator_defaults(config))

@@ -432,6 +432,20 @@ class ViewBehind(StoreFailure):
         )
 
 
+class ViewParked(StoreFailure):
+    code = "view_behind"
+    title = "A view cannot be built"
+
+    def __init__(self, name: str, parked_at: int, raised: str) -> None:
+        super().__init__(
+            f"The view {name!r} cannot take in the event at position {parked_at} ({raised}), so its build is parked there. What "
+            "served before serves on. The program's log says where it was raised; a program that can goes on from there.",
+            name=name,
+            parked_at=parked_at,
+            raised=raised,
+        )
+
+
 class StoreReplaced(StoreUnavailable):
     """Also what was acknowledged before may be gone with the file, so nothing is promised about it."""
 

@@ -123,7 +123,7 @@ class DatabaseStorage:
             return ask(connection)
 
     def _place(self, *, write: bool) -> AbstractContextManager[Connection]:
-        return self._serving.writing() if write else self._serving.reading()
+        return self._serving.writing(alone=True) if write else self._serving.reading()
 
 
 class ViewSchema:
@@ -146,10 +146,10 @@ class ViewSchema:
         self._named = {"view": stamp.name, "version": stamp.version}
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """See Place."""
+    def writing(self, *, alone: bool = False) -> Iterator[Connection]:
+        """See Place. `alone` waits for others that are alone with the schema too."""
         self._prepare()
-        with self._noticed(), self._engines.writing(self._schema) as connection:
+        with self._noticed(), self._engines.writing(self._schema, alone=alone) as connection:
             yield connection
 
     @contextmanager

@@ -30,6 +30,10 @@ class ViewBusy(StoreUnavailable):
         super().__init__(f"another process is at work on {where}")
 
 
+class ViewTorn(ViewBusy):
+    """Less stood in a file than was to be there: it, or one beside it, was replaced a moment ago; or it is damaged."""
+
+
 @contextmanager
 def explained(where: str) -> Iterator[None]:
     """Turns what the store cannot do into a StoreFailure. A mistake in a statement is none, and passes as it is."""
@@ -54,7 +58,10 @@ def meaning_of(error: OSError, where: str) -> StoreFailure:
 
 
 def _meaning(error: BaseException | None, where: str) -> StoreFailure | None:
-    code = getattr(error, "sqlite_errorcode", 0) & _PRIMARY
+    extended = getattr(error, "sqlite_errorcode", 0)
+    if extended == sqlite3.SQLITE_IOERR_SHORT_READ:
+        return ViewTorn(where)
+    code = extended & _PRIMARY
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return StoreReadOnly(where)
     if code == sqlite3.SQLITE_FULL:

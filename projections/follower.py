@@ -11,13 +11,13 @@ import structlog
 from sqlalchemy import Connection, MetaData
 
 from domain.errors import (
-    FabulaError,
     StoreDamaged,
     StoreFailure,
     StoreFull,
     StoreReadOnly,
     StoreUnavailable,
     ViewBehind,
+    ViewParked,
 )
 from projections import checkpoint
 from projections.checkpoint import Standing
@@ -37,22 +37,6 @@ _PAUSE = 0.02
 """Seconds between two looks of somebody who waits for another thread or process, or for an event to come."""
 
 _logger = structlog.get_logger(__name__)
-
-
-class ViewParked(FabulaError):
-    """A build was asked for, and cannot be finished."""
-
-    code = "internal_error"
-    title = "A view cannot be built"
-
-    def __init__(self, name: str, parked_at: int, raised: str) -> None:
-        super().__init__(
-            f"The view {name!r} cannot take in the event at position {parked_at}: {raised}. What served goes on serving. The "
-            "log of the program has the place where it was raised; with a program that can, the build goes on from there.",
-            name=name,
-            parked_at=parked_at,
-            raised=raised,
-        )
 
 
 @dataclass(frozen=True)

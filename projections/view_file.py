@@ -20,12 +20,14 @@ from sqlalchemy.exc import DatabaseError
 
 from domain.errors import StoreUnavailable
 from projections import checkpoint, generations
-from projections.failures import ViewBusy, ViewDamaged, explained, meaning_of
+from projections.failures import ViewBusy, ViewDamaged, ViewTorn, explained, meaning_of
 from projections.place import ForeignView, ViewReplaced
 from projections.projection import Stamp
 from projections.sqlite import reading_engine, writing_engine
 
 _OPENING_ATTEMPTS = 5
+_TORN_ATTEMPTS = 5
+"""How often in a row a file may be torn before it is taken for damaged."""
 
 Identity = tuple[int, int] | None
 """Device and inode of a file, None where there is none."""
@@ -66,6 +68,7 @@ class ViewFile:
         self._stands = stands
         self._lock = RLock()
         self._opened: _Opened | None = None
+        self._torn = 0
         self._named = {"view": stamp.name, "version": stamp.version}
 
     @contextmanager
@@ -203,16 +206,30 @@ class ViewFile:
         try:
             with explained(str(self._path)):
                 yield
+            self._torn = 0
         except ViewDamaged:
+            self._throw_away(opened)
+            raise
+        except ViewTorn as error:
+            self._torn += 1
+            if self._torn >= _TORN_ATTEMPTS:
+                self._torn = 0
+                self._throw_away(opened)
+                raise ViewDamaged(str(self._path)) from error
             with self._lock:
                 if self._opened is opened:
-                    self._abandon(opened)
-                self._discard(opened.identities[0])
+                    self.close()
             raise
         except StoreUnavailable as error:
             if opened.identities != self._identities():
                 raise ViewBusy(str(self._path)) from error
             raise
+
+    def _throw_away(self, opened: _Opened) -> None:
+        with self._lock:
+            if self._opened is opened:
+                self._abandon(opened)
+            self._discard(opened.identities[0])
 
     def _discard(self, damaged: Identity) -> None:
         """Deletes the damaged file, unless another stands in its place already."""

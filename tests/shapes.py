@@ -120,7 +120,7 @@ DIFFERENCE_ACCOUNTS = {
     "unknown",
 }
 VERIFY = {"ok", "events", "head", "first_bad"}
-PROJECTION = {"name", "version", "position", "lag", "state"}
+PROJECTION = {"name", "version", "position", "lag", "state", "error", "parked_at", "rebuilding"}
 PROBLEM = {"type", "title", "status", "code", "detail"}
 
 

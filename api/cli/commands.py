@@ -211,20 +211,42 @@ def rebuild(
     names: Annotated[
         list[str] | None, typer.Argument(metavar="NAME", help="The views; all when none is named.")
     ] = None,
+    campaign: Annotated[
+        str | None,
+        typer.Option(
+            "--campaign", help="Only the rows of this story.", autocompletion=campaign_ids, show_default=False
+        ),
+    ] = None,
+    check: Annotated[
+        bool, typer.Option("--check", help="Only say whether they are what the log makes of them; change nothing.")
+    ] = False,
     status: Annotated[bool, typer.Option("--status", help="Only say how the views stand.")] = False,
     home: Home = None,
     as_json: Json = False,
 ) -> None:
-    """Build views anew from the log."""
+    """Build views anew from the log, beside those that serve until it is done."""
     from api.cli import rebuild as views
     from api.cli.stores import configured
 
-    if status and names:
-        raise typer.BadParameter("--status shows all views; name none.")
+    if status and (names or check):
+        raise typer.BadParameter("--status shows all views, and checks none; name none.")
+    if campaign is not None and (status or check):
+        raise typer.BadParameter("--campaign names a story to build anew; --check and --status are about whole views.")
     if status:
         views.show_status(configured(home=home), as_json=as_json)
+    elif check:
+        views.check(configured(home=home), names or (), as_json=as_json)
     else:
-        views.rebuild(configured(home=home), names or (), as_json=as_json)
+        views.rebuild(configured(home=home), names or (), campaign, as_json=as_json)
+
+
+@app.command()
+def worker(home: Home = None) -> None:
+    """Keep the views of a store up to date, beside servers and other workers."""
+    from api.cli.worker import work
+    from api.config import read_config
+
+    work(read_config({"home": home}))
 
 
 app.add_typer(settings_commands.app, name="settings")

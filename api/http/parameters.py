@@ -15,6 +15,10 @@ NodeNumber = Annotated[
     int, Path(ge=1, le=LARGEST_INTEGER, description="A node of the story; the opening is 1.", examples=[3])
 ]
 ProjectionName = Annotated[str, Path(description="The view's name, as the list gives it.", examples=["story"])]
+OfCampaign = Annotated[str | None, Query(description="Only the rows of this story.", examples=["c_k3v9m2x7qa"])]
+Waiting = Annotated[
+    bool, Query(description="Whether to answer when it is done; else at once, and the list says how far it is.")
+]
 
 BranchNumber = Annotated[
     int, Path(ge=1, le=LARGEST_INTEGER, description="A branch, as the tree numbers it.", examples=[3])

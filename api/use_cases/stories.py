@@ -1,16 +1,15 @@
 """Reading out of the views: pages of the line, the list of stories, how far the views are."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Any
 
 from api.use_cases.answers import position_answer, position_of
+from api.use_cases.views import projections_answer
 from api.wiring import VERSION, Store
 from domain.errors import InvalidInput
 from domain.log import EventLog
 from domain.prompt.sections import HistoryNode
 from projections import campaigns, prompts, story
-from projections.engine import Engine
 from projections.story import StoryNode
 
 
@@ -99,16 +98,6 @@ def turns_answer(store: Store, campaign: str, limit: int, before: int | None = N
     with store.views.reading("prompts") as connection:
         page = prompts.page(connection, campaign, limit=limit, before=before)
     return {"turns": [vars(row) for row in page.prompts], "next": page.next}
-
-
-def projection_answer(views: Engine, name: str) -> dict[str, Any]:
-    """How one view stands."""
-    return next(answer for answer in projections_answer(views) if answer["name"] == name)
-
-
-def projections_answer(views: Engine) -> list[dict[str, Any]]:
-    """How the views stand."""
-    return [asdict(status) for status in views.status()]
 
 
 def health_answer(store: Store) -> dict[str, Any]:

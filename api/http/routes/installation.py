@@ -3,14 +3,15 @@
 from typing import Any
 
 import anyio.to_thread
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Request, Response, status
 
 from api.http.clean_json import CleanJSONRoute, replaced_surrogates
 from api.http.fabula import ThisFabula
 from api.http.openapi import WHEN_WRITING, problem_responses
-from api.http.parameters import ProjectionName
+from api.http.parameters import OfCampaign, ProjectionName, Waiting
 from api.http.shapes.installation import (
     HealthShape,
+    ProjectionCheck,
     ProjectionList,
     ProjectionShape,
     SettingsChange,
@@ -18,7 +19,12 @@ from api.http.shapes.installation import (
     SettingsTest,
 )
 from api.use_cases.connection import connection_answer
-from api.use_cases.stories import health_answer, projection_answer, projections_answer
+from api.use_cases.stories import health_answer
+from api.use_cases.views import check_answer, projection_answer, projections_answer, rebuild_view
+
+_BEGUN: dict[int | str, dict[str, Any]] = {
+    202: {"model": ProjectionShape, "description": "It has begun; `wait` is false."}
+}
 
 router = APIRouter(prefix="/api", tags=["installation"], route_class=CleanJSONRoute)
 
@@ -53,12 +59,28 @@ def list_projections(fabula: ThisFabula) -> dict[str, Any]:
 @router.post(
     "/projections/{name}/rebuild",
     response_model=ProjectionShape,
+    responses=_BEGUN | problem_responses("unknown_projection", "unknown_campaign", "view_behind", *WHEN_WRITING),
+)
+def rebuild_projection(
+    name: ProjectionName, fabula: ThisFabula, response: Response, campaign: OfCampaign = None, wait: Waiting = True
+) -> dict[str, Any]:
+    """Build a view anew from the log, beside the one that serves until it is done; or the rows of one story in it."""
+    if wait or campaign is not None:
+        rebuild_view(fabula.store, name, campaign)
+    else:
+        fabula.views.begin_rebuild(name)
+        response.status_code = status.HTTP_202_ACCEPTED
+    return projection_answer(fabula.views, name)
+
+
+@router.post(
+    "/projections/{name}/check",
+    response_model=ProjectionCheck,
     responses=problem_responses("unknown_projection", "view_behind", *WHEN_WRITING),
 )
-def rebuild_projection(name: ProjectionName, fabula: ThisFabula) -> dict[str, Any]:
-    """Build a view anew from the log."""
-    fabula.views.rebuild(name)
-    return projection_answer(fabula.views, name)
+def check_projection(name: ProjectionName, fabula: ThisFabula) -> dict[str, Any]:
+    """Build a view anew for a comparison alone, and name the first row that differs. Changes nothing."""
+    return check_answer(fabula.store, name)
 
 
 @router.head("/health", include_in_schema=False)

@@ -43,6 +43,23 @@ _PROJECTION: dict[str, Any] = {
     "lag": 0,
     "state": "current",
     "error": None,
+    "parked_at": None,
+    "rebuilding": None,
+}
+_BUILD: dict[str, Any] = {
+    "position": 120_000,
+    "target": 200_000,
+    "events_per_second": 61_000.5,
+    "seconds_left": 1.3,
+    "parked_at": None,
+    "error": None,
+}
+_DIFFERENCE: dict[str, Any] = {
+    "table": "node",
+    "key": {"campaign": "c_k3v9m2x7qa", "node": 3},
+    "position": 4211,
+    "stored": {"text": "It rains."},
+    "rebuilt": {"text": "It rained."},
 }
 
 
@@ -92,17 +109,61 @@ class SettingsTest(BaseModel):
     detail: str
 
 
-class ProjectionShape(BaseModel):
-    """A view: how far it has come. `lag` is the number of positions it has yet to pass."""
+class BuildShape(BaseModel):
+    """A build beside the one that serves, on its way to the position `target`."""
 
-    model_config = with_examples(_PROJECTION)
+    model_config = with_examples(_BUILD)
+
+    position: int
+    target: int
+    events_per_second: float | None
+    seconds_left: float | None
+    parked_at: int | None
+    error: str | None
+
+
+class ProjectionShape(BaseModel):
+    """A view: how far it has come. `lag` is the number of positions it has yet to pass.
+
+    `state`: `current`; `behind`; `rebuilding` while nothing complete serves; `parked` at an event that it cannot take in,
+    `parked_at`; `failed`, kept from going on by something else and tried again. `error` is what was raised. `rebuilding` is
+    a build beside the one that serves, if there is one.
+    """
+
+    model_config = with_examples(_PROJECTION, {**_PROJECTION, "rebuilding": _BUILD})
 
     name: str
     version: int
     position: int
     lag: int
-    state: str
+    state: Literal["current", "behind", "rebuilding", "parked", "failed"]
     error: str | None
+    parked_at: int | None
+    rebuilding: BuildShape | None
+
+
+class RowDifference(BaseModel):
+    """The first row that is not what the log makes of it: both sides' differing columns, null where there is no such row."""
+
+    model_config = with_examples(_DIFFERENCE)
+
+    table: str
+    key: dict[str, Any]
+    position: int
+    stored: dict[str, Any] | None
+    rebuilt: dict[str, Any] | None
+
+
+class ProjectionCheck(BaseModel):
+    """Whether a view is what the log makes of it."""
+
+    model_config = with_examples(
+        {"name": "story", "ok": True, "difference": None}, {"name": "story", "ok": False, "difference": _DIFFERENCE}
+    )
+
+    name: str
+    ok: bool
+    difference: RowDifference | None
 
 
 class ProjectionList(BaseModel):
