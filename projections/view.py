@@ -285,8 +285,7 @@ class View:
         if not self._builds.swap(building):
             return True  # another process did
         self._rebuilt[building] = Rebuilt(self.name, building.position, differed)
-        tell = _logger.warning if differed else _logger.info
-        tell("view rebuilt", view=self.name, position=building.position, differed=differed)
+        _logger.info("view rebuilt", view=self.name, position=building.position, differed=differed)
         return True
 
     def _tidy_once(self, *, busy: bool) -> None:

@@ -3,7 +3,7 @@
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
-from threading import Event
+from queue import SimpleQueue
 
 from api.cli.logging import configure
 from api.cli.output import say
@@ -16,14 +16,16 @@ def work(config: Config) -> None:
     configure(config)
     with _told_to_stop() as stop, open_store(config) as store:
         say(f"Fabula works at {store.where}: its views are kept up to date. Ctrl-C ends it.")
-        stop.wait()
+        stop.get()
 
 
 @contextmanager
-def _told_to_stop() -> Iterator[Event]:
-    """Set by SIGINT and SIGTERM, which ask for an end in order; a second one asks for nothing more."""
-    stop = Event()
-    before = {number: signal.signal(number, lambda *_: stop.set()) for number in (signal.SIGINT, signal.SIGTERM)}
+def _told_to_stop() -> "Iterator[SimpleQueue[int]]":
+    """Holds each SIGINT and SIGTERM, which ask for an end in order. Not an event: a handler that sets one may interrupt
+    the very wait for it, and then both wait for its lock.
+    """
+    stop: SimpleQueue[int] = SimpleQueue()
+    before = {number: signal.signal(number, lambda got, _: stop.put(got)) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield stop
     finally:

@@ -110,7 +110,7 @@ def test_a_program_that_is_played_with_logs_no_story(tmp_path: Path) -> None:
 
 def _breaking(fabula: Fabula) -> Fabula:
     class Prompter:
-        def prepare(self, *_: Any) -> None:
+        def prepare(self, *_: Any, **__: Any) -> None:
             raise RuntimeError(f"cannot send {WORD}")
 
     class Settings:

@@ -180,7 +180,7 @@ def test_a_view_that_was_not_what_the_log_makes_of_it_is_mended_and_that_is_told
     assert text_of(views, 3) == "WRONG"
     with capture_logs() as logged:
         assert views.rebuild("story").differed
-    assert [entry["log_level"] for entry in logged if entry["event"] == "view rebuilt"] == ["warning"]
+    assert [entry["differed"] for entry in logged if entry["event"] == "view rebuilt"] == [True]
     assert digests(views) == before
 
 
