@@ -38,17 +38,12 @@ prompt = Table(
     Column("opened", Position, nullable=False),
     Column("opened_at", Text, nullable=False),
     Column("position", Position),
-    Column("body_sha256", Text),
-    Column("base_turn", Text),
     Column("player_node", Integer),
     Column("node", Integer),
     Column("ended", Text),
     Column("error", Text),
     Column("closed_at", Text),
     Column("accounting", Text),
-    # The place that the narration was asked from.
-    Column("branch", Integer),
-    Column("depth", Integer),
     Index("prompt_by_opening", "campaign", "opened"),
     Index("prompt_by_node", "campaign", "node"),
     Index("prompt_by_player_node", "campaign", "player_node"),
@@ -60,10 +55,9 @@ class PromptRow:
     """A turn's request.
 
     `opened` is the log position of the turn's opening, `position` that of its `prompt.sent`, None when the turn ended
-    before that. `base_turn` is the turn from whose body this one's is rebuilt. `node` is the narration, `player_node`
-    what the player wrote in this turn. `ended` is `accepted`, or the stage at which the turn failed with `error`; None
-    while it runs. `accounting` is JSON of a `domain.prompt.events.Accounting`. `branch` and `depth` are the place that
-    the narration was asked from. Times are RFC 3339 in UTC.
+    before that. `node` is the narration, `player_node` what the player wrote in this turn. `ended` is `accepted`, or the
+    stage at which the turn failed with `error`; None while it runs. `accounting` is JSON of a
+    `domain.prompt.events.Accounting`. Times are RFC 3339 in UTC.
     """
 
     campaign: str
@@ -72,16 +66,12 @@ class PromptRow:
     opened: int
     opened_at: str
     position: int | None = None
-    body_sha256: str | None = None
-    base_turn: str | None = None
     player_node: int | None = None
     node: int | None = None
     ended: TurnEnd | None = None
     error: str | None = None
     closed_at: str | None = None
     accounting: str | None = None
-    branch: int | None = None
-    depth: int | None = None
 
 
 @dataclass(frozen=True)
@@ -145,21 +135,6 @@ def accounts_of(connection: Connection, campaign: str, nodes: Sequence[int]) -> 
     return found
 
 
-class BodyOutline(BaseModel):
-    """Of a stored body: its hash, and the turn from whose body it is rebuilt."""
-
-    sha256: str
-    base: str | None
-
-
-class SentOutline(BaseModel):
-    """Of a prompt's record: where it was asked from, and what its body is told by."""
-
-    body: BodyOutline
-    branch: int
-    depth: int
-
-
 class NodeOutline(BaseModel):
     """Of what made a node: its number."""
 
@@ -204,24 +179,26 @@ def _turns_from_before(entries: Sequence[LogEntry]) -> set[_Turn]:
     return {(entry.stream, entry.turn) for entry in entries if entry.turn is not None} - opened
 
 
+_EMPTY = vars(PromptRow("", "", "narration", 0, ""))
+
+
 def _opened(entry: LogEntry) -> dict[str, Any]:
-    return vars(PromptRow(entry.stream, str(entry.turn), "narration", entry.position, entry.at))
+    turn = {"campaign": entry.stream, "turn": entry.turn, "opened": entry.position, "opened_at": entry.at}
+    return _EMPTY | turn
 
 
 def _change(row: dict[str, Any], entry: LogEntry) -> None:
     """Changes the row in place."""
-    match entry.event:
-        case SentOutline(body=body, branch=branch, depth=depth):
+    match entry.topic, entry.event:
+        case PromptSent.topic, _:  # where it stands says enough: the record is there
             row["position"] = entry.position
-            row["body_sha256"], row["base_turn"] = body.sha256, body.base
-            row["branch"], row["depth"] = branch, depth
-        case NodeOutline(node=node) if entry.topic == PlayerActed.topic:
+        case PlayerActed.topic, NodeOutline(node=node):
             row["player_node"] = node
-        case NodeOutline(node=node):  # it may come late, after the turn was closed as interrupted
+        case NarrationAccepted.topic, NodeOutline(node=node):  # also late, after the turn was closed as interrupted
             row["node"], row["ended"], row["error"], row["closed_at"] = node, "accepted", None, entry.at
-        case AccountOutline(accounting=accounting):
+        case ReplyAccounted.topic, AccountOutline(accounting=accounting):
             row["accounting"] = orjson.dumps(accounting).decode()
-        case FailureOutline(stage=stage, error=error):
+        case TurnFailed.topic, FailureOutline(stage=stage, error=error):
             row["ended"], row["error"], row["closed_at"] = stage, error, entry.at
         case _:
             pass
@@ -245,13 +222,13 @@ def _store(connection: Connection, dropped: set[str], stale: set[_Turn], rows: l
 
 PROMPTS = Projection(
     name="prompts",
-    version=2,
+    version=3,
     tables=metadata,
     reads={
         **whole(CampaignDeleted),
         TurnOpened.topic: None,
         PlayerActed.topic: NodeOutline,
-        PromptSent.topic: SentOutline,
+        PromptSent.topic: None,
         NarrationAccepted.topic: NodeOutline,
         TurnFailed.topic: FailureOutline,
         ReplyAccounted.topic: AccountOutline,

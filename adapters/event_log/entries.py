@@ -29,7 +29,9 @@ def entries(
     query = _of(_columns(reads), after, tuple(reads), stream).limit(limit)
     query = query if up_to is None else query.where(event.c.position <= up_to)
     read = _Reader(events, reads)
-    return [read(*row) for row in connection.execute(query).all()]
+    with connection.execute(query) as result:
+        # As the driver has them: hundreds of thousands of rows need no names, and no type here is other than it is stored.
+        return [read(*row) for row in result.cursor.fetchall()]
 
 
 def next_position(connection: Connection, after: int, topics: Sequence[str]) -> int | None:

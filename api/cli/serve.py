@@ -13,6 +13,7 @@ import uvicorn
 
 from adapters.small_narrator import SmallNarrator
 from api.cli.logging import configure
+from api.cli.stores import keep_what_is_loaded
 from api.config import Config
 from api.http.app import create_app
 from api.use_cases.diagnosis import fabula_answers
@@ -59,6 +60,7 @@ async def _serve(config: Config, listener: socket.socket, narrator: SmallNarrato
     told_to_stop = asyncio.Event()
     with _heeding_signals(told_to_stop):
         async with running(config, with_small_narrator=narrator is not None) as fabula:
+            keep_what_is_loaded()
             if narrator is not None:
                 await _readiness(narrator, told_to_stop)
             if not told_to_stop.is_set():

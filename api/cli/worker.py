@@ -7,6 +7,7 @@ from queue import SimpleQueue
 
 from api.cli.logging import configure
 from api.cli.output import say
+from api.cli.stores import keep_what_is_loaded
 from api.config import Config
 from api.wiring import open_store
 
@@ -15,6 +16,7 @@ def work(config: Config) -> None:
     """Works until it is told to stop, and then to the end of the page it is at. Raises a StoreFailure."""
     configure(config)
     with _told_to_stop() as stop, open_store(config) as store:
+        keep_what_is_loaded()
         say(f"Fabula works at {store.where}: its views are kept up to date. Ctrl-C ends it.")
         stop.get()
 

@@ -11,6 +11,7 @@ from time import perf_counter
 
 from sqlalchemy import select
 
+from api.cli.stores import keep_what_is_loaded
 from projections.all import ALL
 from projections.engine import Engine
 from tests.bench.stores import Store, quiet
@@ -21,6 +22,7 @@ def main() -> None:
     quiet()
     address, directory, *names = sys.argv[1:]
     with Store(address, Path(directory)).opened() as views:
+        keep_what_is_loaded()  # as the commands do
         for name in names:
             print(json.dumps(_rebuilt(views, name)))
         if not names:

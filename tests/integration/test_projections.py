@@ -356,7 +356,7 @@ def gone_directory(directory: Path) -> None:
 
 
 def other_file(directory: Path) -> None:
-    shutil.copy(directory / "prompts.v2.db", directory / "story.new")
+    shutil.copy(directory / "prompts.v3.db", directory / "story.new")
     (directory / "story.new").replace(directory / "story.v2.db")
 
 
@@ -411,7 +411,7 @@ def test_views_that_were_deleted_between_two_runs_are_built_anew(
     views = opening()
     before = digests(views)
     views.stop()
-    assert sorted(path.name for path in directory.iterdir()) == ["campaigns.v1.db", "prompts.v2.db", "story.v2.db"]
+    assert sorted(path.name for path in directory.iterdir()) == ["campaigns.v1.db", "prompts.v3.db", "story.v2.db"]
     shutil.rmtree(directory)
     assert digests(opening()) == before
 

@@ -377,7 +377,7 @@ def test_a_turn_says_where_its_request_is_and_what_became_of_it(log: MemoryEvent
     row = prompts.by_turn(folded(PROMPTS), CAMPAIGN, "t_1")
     assert row is not None
     assert (row.opened, row.opened_at, row.closed_at) == (opened.position, opened.at, accepted.at)
-    assert (row.position, row.body_sha256, row.base_turn) == (sent.position, prompted("t_1").body.sha256, None)
+    assert row.position == sent.position
     assert Accounting.model_validate_json(row.accounting or "") == ACCOUNT
 
 
