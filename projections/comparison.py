@@ -75,8 +75,8 @@ def _differing(
 def _row(connection: Connection, table: Table, like: RowMapping) -> dict[str, Any] | None:
     this = and_(*(column == like[column.name] for column in table.primary_key.columns))
     row = connection.execute(select(table).where(this)).mappings().one_or_none()
-    return None if row is None else dict(row)
+    return None if row is None else {str(name): value for name, value in row.items()}
 
 
 def _key(table: Table, row: RowMapping) -> dict[str, Any]:
-    return {column.name: row[column.name] for column in table.primary_key.columns}
+    return {str(column.name): row[column.name] for column in table.primary_key.columns}

@@ -393,6 +393,60 @@ def test_views_are_rebuilt(shell: Shell, played: str) -> None:
     assert shell.json("story", played) == before
 
 
+def test_a_view_is_checked_and_what_is_wrong_is_named_and_mended(shell: Shell, played: str) -> None:
+    assert shell.run("rebuild", "--check") == 0
+    assert shell.out.count("every row is what the log makes of it.") == 3
+    view = next((shell.home / "views").glob("story.v*.db"))
+    with sqlite3.connect(view) as connection:
+        connection.execute("UPDATE node SET text = 'WRONG' WHERE node = 3")
+    connection.close()
+    assert shell.run("rebuild", "story", "--check") == 1
+    assert f"table node, campaign {played}, node 3" in shell.out
+    assert "the view has  text 'WRONG'" in shell.out
+    assert "`fabula rebuild story` mends it." in shell.out
+    (check,) = shell.json("rebuild", "story", "--check", status=1)["checks"]
+    assert (check["name"], check["ok"], check["difference"]["key"]["node"]) == ("story", False, 3)
+    assert shell.run("rebuild", "story", "--campaign", played) == 0
+    assert shell.run("rebuild", "--check") == 0
+
+
+def test_a_rebuild_that_mends_says_so(shell: Shell, played: str) -> None:
+    assert shell.run("story", played) == 0
+    view = next((shell.home / "views").glob("story.v*.db"))
+    with sqlite3.connect(view) as connection:
+        connection.execute("DELETE FROM node WHERE node = 2")
+    connection.close()
+    assert shell.run("rebuild") == 0
+    assert "story: its rows were not what the log makes of them; they are now." in shell.err
+    assert shell.run("rebuild") == 0
+    assert "its rows were not" not in shell.err
+
+
+def test_the_options_of_a_rebuild_that_do_not_go_together_are_refused(shell: Shell, played: str) -> None:
+    assert shell.run("rebuild", "--status", "--check") == 2
+    assert shell.run("rebuild", "--check", "--campaign", played) == 2
+    assert shell.run("rebuild", "--campaign", "c_nobody") == 2
+    assert "c_nobody" in shell.err
+
+
+def test_a_parked_view_says_where_and_what_to_do(shell: Shell, played: str) -> None:
+    assert shell.run("rebuild", "story") == 0
+    with sqlite3.connect(shell.home / "log.db") as connection:
+        told = "SELECT max(position) FROM event WHERE topic = 'story.narration_accepted'"
+        (position,) = connection.execute(told).fetchone()
+        connection.execute("UPDATE event SET payload = 'x' WHERE position = ?", [position])
+    connection.close()
+    assert shell.run("rebuild", "story") == 3
+    assert f"The view 'story' cannot take in the event at position {position} (LogDamaged)" in shell.err
+    assert shell.run("story", played) == 0, "what served before serves on"
+    shutil.rmtree(shell.home / "views")
+    assert shell.run("rebuild", "story") == 3
+    assert shell.run("rebuild", "--status") == 1
+    assert f"story cannot take in the event at position {position} (LogDamaged). `fabula rebuild" in shell.out
+    assert shell.run("story", played) == 3
+    assert "It is parked" in shell.err
+
+
 def test_only_views_that_there_are_can_be_rebuilt(shell: Shell, played: str) -> None:
     assert shell.run("rebuild", "story", "nope") == 2
     assert "There is no projection 'nope'" in shell.err

@@ -1,5 +1,7 @@
 """The installation over HTTP: settings with their bounds, the connection test, views, health."""
 
+import sqlite3
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +11,7 @@ import pytest
 
 from tests import shapes
 from tests.fakes.model_server import ScriptedModelServer
-from tests.fakes.serving import serving
+from tests.fakes.serving import Serving, serving
 from tests.shapes import has_shape, problem
 
 
@@ -70,9 +72,16 @@ def test_each_setting_has_its_bounds(apart: httpx.Client, name: str, good: list[
 
 
 def test_unknown_settings_are_refused(apart: httpx.Client) -> None:
-    unknown = {"temprature": 1, "api_key": "secret", "public_endpoint": True}
+    unknown = {"temprature": 1, "api_key": "secret"}
     said = problem(apart.patch("/api/settings", json=unknown), "invalid")
     assert set(said["fields"]) == set(unknown)
+
+
+def test_what_the_environment_decides_is_not_changed_here(apart: httpx.Client) -> None:
+    before = apart.get("/api/settings").json()
+    said = problem(apart.patch("/api/settings", json={"public_endpoint": True, "temperature": 0.1}), "invalid")
+    assert said["fields"] == {"public_endpoint": "FABULA_PUBLIC_ENDPOINT, in the environment, decides it"}
+    assert apart.get("/api/settings").json() == before
 
 
 @pytest.mark.parametrize(
@@ -159,6 +168,49 @@ def test_the_views_are_listed_and_rebuilt(client: httpx.Client, story: str) -> N
         has_shape(rebuilt.json(), shapes.PROJECTION)
         assert (rebuilt.json()["name"], rebuilt.json()["lag"]) == (projection["name"], 0)
     assert client.get(f"{story}/story").json() == before
+
+
+def test_the_settings_can_be_sent_back_as_they_came(apart: httpx.Client) -> None:
+    """Programs read them all, change one, and write them all."""
+    stands = apart.get("/api/settings").json()
+    changed = apart.patch("/api/settings", json={**stands, "temperature": 0.4})
+    assert changed.status_code == 200, changed.text
+    assert changed.json() == {**stands, "temperature": 0.4}
+
+
+def test_a_view_is_built_for_one_story_or_left_to_be_built(client: httpx.Client, story: str) -> None:
+    client.post(f"{story}/turns", json={"kind": "continue"})
+    campaign = story.rsplit("/", 1)[1]
+    before = client.get(f"{story}/story").json()
+    one = client.post("/api/projections/story/rebuild", params={"campaign": campaign})
+    assert (one.status_code, one.json()["state"]) == (200, "current")
+    begun = client.post("/api/projections/story/rebuild", params={"wait": "false"})
+    assert begun.status_code == 202
+    has_shape(begun.json(), shapes.PROJECTION)
+    deadline = time.monotonic() + 10
+    while client.get("/api/projections").json()["projections"][1]["rebuilding"] is not None:
+        assert time.monotonic() < deadline
+    assert client.get(f"{story}/story").json() == before
+    problem(client.post("/api/projections/story/rebuild", params={"campaign": "c_nobody"}), "unknown_campaign")
+    problem(client.post("/api/projections/story/rebuild", params={"wait": "maybe"}), "invalid")
+
+
+def test_a_view_is_checked(client: httpx.Client, story: str, server: Serving) -> None:
+    client.post(f"{story}/turns", json={"kind": "continue"})
+    client.get(f"{story}/story")
+    assert client.post("/api/projections/story/check").json() == {"name": "story", "ok": True, "difference": None}
+    campaign = story.rsplit("/", 1)[1]
+    with sqlite3.connect(next((server.config.home / "views").glob("story.v*.db"))) as view:
+        view.execute("UPDATE node SET text = 'WRONG' WHERE campaign = ? AND node = 1", [campaign])
+    view.close()
+    checked = client.post("/api/projections/story/check").json()
+    assert (checked["ok"], checked["difference"]["table"]) == (False, "node")
+    assert checked["difference"]["key"] == {"campaign": campaign, "node": 1}
+    assert checked["difference"]["stored"] == {"text": "WRONG"}
+    assert checked["difference"]["rebuilt"] == {"text": "It begins."}
+    client.post("/api/projections/story/rebuild")
+    assert client.post("/api/projections/story/check").json()["ok"]
+    problem(client.post("/api/projections/stories/check"), "unknown_projection")
 
 
 @pytest.mark.parametrize("name", ["nope", "STORY", "%00", "..", "story.v1"])

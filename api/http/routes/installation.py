@@ -21,6 +21,7 @@ from api.http.shapes.installation import (
 from api.use_cases.connection import connection_answer
 from api.use_cases.stories import health_answer
 from api.use_cases.views import check_answer, projection_answer, projections_answer, rebuild_view
+from domain.errors import InvalidInput
 
 _BEGUN: dict[int | str, dict[str, Any]] = {
     202: {"model": ProjectionShape, "description": "It has begun; `wait` is false."}
@@ -39,6 +40,8 @@ def read_settings(fabula: ThisFabula) -> dict[str, Any]:
 def change_settings(wanted: SettingsChange, request: Request, fabula: ThisFabula) -> dict[str, Any]:
     """Change any of them; what is absent stays, null clears an optional one."""
     changes = wanted.model_dump(mode="json", exclude_unset=True)
+    if changes.pop("public_endpoint", None) not in (None, fabula.settings.in_force().public_endpoint):
+        raise InvalidInput({"public_endpoint": "FABULA_PUBLIC_ENDPOINT, in the environment, decides it"})
     changed = fabula.settings.change(changes, replaced_surrogates=replaced_surrogates(request))
     return changed.model_dump(mode="json")
 

@@ -1,8 +1,8 @@
 """The installation: settings, views, health."""
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, field_validator
+from pydantic import BaseModel, Field, field_validator
 
 from api.http.shapes.schema import as_integer, as_tuple, change_with_examples, with_examples
 from domain.installation import Settings, SettingsInForce
@@ -69,6 +69,11 @@ class SettingsChange(Settings):
     model_config = change_with_examples(
         {"endpoint": "http://127.0.0.1:11434/v1", "model": "llama3.2"}, {"top_p": None, "stop": ["\n\n\n"]}
     )
+
+    public_endpoint: Annotated[
+        bool | None,
+        Field(description="As the settings say it, or absent: the environment decides it, and it cannot be set."),
+    ] = None
 
     _whole_numbers = field_validator("*", mode="before")(as_integer)
     _stop_as_tuple = field_validator("stop", mode="before")(as_tuple)
