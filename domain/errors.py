@@ -437,9 +437,13 @@ class ViewParked(StoreFailure):
     title = "A view cannot be built"
 
     def __init__(self, name: str, parked_at: int, raised: str) -> None:
+        todo = {
+            LogDamaged.__name__: "`fabula verify` names the first event that does not fit; restore the store from a backup.",
+            StoreNewer.__name__: "A newer version of Fabula wrote it; use that.",
+        }.get(raised, "The program's log says where it was raised; a program that can goes on from there.")
         super().__init__(
             f"The view {name!r} cannot take in the event at position {parked_at} ({raised}), so its build is parked there. What "
-            "served before serves on. The program's log says where it was raised; a program that can goes on from there.",
+            f"served before serves on. {todo}",
             name=name,
             parked_at=parked_at,
             raised=raised,

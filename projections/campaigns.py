@@ -18,7 +18,7 @@ from domain.campaign.events import (
 from domain.event import LogEntry
 from projections.checkpoint import Position
 from projections.projection import Projection, whole
-from projections.rows import RowWriter
+from projections.rows import RowWriter, change
 
 metadata = MetaData()
 
@@ -119,7 +119,7 @@ def _stored(connection: Connection, names: set[str]) -> dict[str, _Row]:
 
 def _store(connection: Connection, stale: set[str], rows: list[_Row]) -> None:
     if stale:
-        connection.execute(_FORGET, [{"of": name} for name in sorted(stale)])
+        change(connection, _FORGET, [{"of": name} for name in sorted(stale)])
     if rows:
         _WRITE.add(connection, rows)
 

@@ -11,9 +11,11 @@ import structlog
 from sqlalchemy import Connection, MetaData
 
 from domain.errors import (
+    LogDamaged,
     StoreDamaged,
     StoreFailure,
     StoreFull,
+    StoreNewer,
     StoreReadOnly,
     StoreUnavailable,
     ViewBehind,
@@ -227,7 +229,8 @@ class Follower:
         if self._limit > 1:
             self._limit = max(1, self._limit // 2)
             return True
-        if self._failure is not None and self._failure.times + 1 >= ATTEMPTS:
+        attempts = self._failure.times + 1 if self._failure else 1
+        if attempts >= ATTEMPTS or isinstance(error, LogDamaged | StoreNewer):  # which no other attempt would change
             return self._parked(error)
         return self._failed(error)
 

@@ -25,7 +25,7 @@ from domain.event import LogEntry
 from domain.prompt.events import Accounting, PromptSent, Purpose, ReplyAccounted
 from projections.checkpoint import Position
 from projections.projection import Projection, whole
-from projections.rows import RowWriter
+from projections.rows import RowWriter, change
 
 metadata = MetaData()
 
@@ -213,9 +213,9 @@ def _stored(connection: Connection, turns: set[_Turn]) -> _Rows:
 
 def _store(connection: Connection, dropped: set[str], stale: set[_Turn], rows: list[dict[str, Any]]) -> None:
     if dropped:
-        connection.execute(_FORGET, [{"of": name} for name in sorted(dropped)])
+        change(connection, _FORGET, [{"of": name} for name in sorted(dropped)])
     if stale:
-        connection.execute(_FORGET_TURN, [{"of": name, "named": turn} for name, turn in sorted(stale)])
+        change(connection, _FORGET_TURN, [{"of": name, "named": turn} for name, turn in sorted(stale)])
     if rows:
         _WRITE.add(connection, rows)
 

@@ -7,6 +7,7 @@ from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import Connection, Table
+from sqlalchemy.sql.dml import UpdateBase
 
 
 class RowWriter:
@@ -29,6 +30,17 @@ class RowWriter:
         else:
             places = ", ".join("?" * len(self._names))
             connection.exec_driver_sql(f"INSERT INTO {into} VALUES ({places})", values)  # noqa: S608  # names of our own tables
+
+
+def change(connection: Connection, statement: UpdateBase, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Executes a statement for each of the rows, at once. PostgreSQL's driver would do so in its pipeline mode, which hangs
+    with large rows: there it is one after the other, and a page changes few rows that an earlier page wrote.
+    """
+    if connection.dialect.name != "postgresql":
+        connection.execute(statement, rows)
+        return
+    for row in rows:
+        connection.execute(statement, row)
 
 
 def _copy(connection: Connection, statement: str, values: Sequence[tuple[Any, ...]]) -> None:

@@ -39,7 +39,7 @@ from domain.prompt.events import AccountingStatus, ReplyAccounted
 from domain.prompt.sections import HistoryNode
 from projections.checkpoint import Position
 from projections.projection import Projection, whole
-from projections.rows import RowWriter
+from projections.rows import RowWriter, change
 
 metadata = MetaData()
 
@@ -308,13 +308,13 @@ def fold(connection: Connection, entries: Sequence[LogEntry]) -> None:
     for entry in entries:
         _change(changes, entry)
     if changes.dropped:
-        connection.execute(_FORGET, [{"of": name} for name in changes.dropped])
-        connection.execute(_FORGET_CORRECTIONS, [{"of": name} for name in changes.dropped])
+        change(connection, _FORGET, [{"of": name} for name in changes.dropped])
+        change(connection, _FORGET_CORRECTIONS, [{"of": name} for name in changes.dropped])
     corrections = _corrections(connection, changes)
     if changes.added:
         _WRITE.add(connection, changes.added.values())
     if changes.accounts:
-        connection.execute(_ACCOUNT, changes.accounts)
+        change(connection, _ACCOUNT, changes.accounts)
     if corrections:
         _CORRECT.add(connection, corrections)
 
@@ -352,7 +352,7 @@ def _mend(connection: Connection, changes: _Changes, mended: dict[tuple[str, int
         else:
             stored.append({"of": name, "numbered": numbered, "to_text": text})
     if stored:
-        connection.execute(_RETEXT, stored)
+        change(connection, _RETEXT, stored)
 
 
 def _change(changes: _Changes, entry: LogEntry) -> None:

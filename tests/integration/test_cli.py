@@ -438,6 +438,7 @@ def test_a_parked_view_says_where_and_what_to_do(shell: Shell, played: str) -> N
     connection.close()
     assert shell.run("rebuild", "story") == 3
     assert f"The view 'story' cannot take in the event at position {position} (LogDamaged)" in shell.err
+    assert "`fabula verify` names the first event that does not fit" in shell.err
     assert shell.run("story", played) == 0, "what served before serves on"
     shutil.rmtree(shell.home / "views")
     assert shell.run("rebuild", "story") == 3

@@ -650,7 +650,7 @@ def test_a_log_that_cannot_be_read_stops_the_views_where_it_is_damaged(
     raw.close()
     views = opening([SEEN])
     views.catch_up()
-    assert [(one.position, one.state, one.error) for one in views.status()] == [(29, "failed", "LogDamaged")]
+    assert [(one.position, one.state, one.error) for one in views.status()] == [(29, "parked", "LogDamaged")]
 
 
 @pytest.mark.parametrize(("pragma", "failure"), [("query_only=ON", StoreReadOnly), ("max_page_count=1", StoreFull)])

@@ -24,6 +24,7 @@ from domain.errors import UnknownProjection, ViewBehind
 from projections import follower, story
 from projections.all import ALL
 from projections.database_storage import DatabaseStorage
+from projections.digest import digest_of
 from projections.engine import Engine
 from projections.file_storage import FileStorage
 from projections.place import Storage
@@ -122,9 +123,11 @@ def tell_many(log: SqlEventLog, turns: int, *, campaign: str = CAMPAIGN) -> None
 
 
 def digests(views: Engine) -> list[str]:
-    for name in NAMES:
-        views.at_least(name, views._log.max_position(), timeout=30)
-    return [views.digest(name) for name in NAMES]
+    found = []
+    for projection in ALL:
+        with views.reading(projection.name, timeout=30) as connection:
+            found.append(digest_of(connection, projection.tables))
+    return found
 
 
 def eventually(holds: Callable[[], object], seconds: float = 10.0) -> bool:
@@ -279,6 +282,24 @@ def test_only_views_that_there_are_are_built(opening: Opening) -> None:
             ask("stories")
 
 
+def test_texts_of_any_size_are_written_and_mended(log: SqlEventLog, opening: Opening) -> None:
+    views = opening()
+    log.execute(start())
+    sizes = [1, 900_000, 5_000_000, 2]
+    for number, size in enumerate(sizes):
+        log.execute(take_turn(f"t_{number}", text="Wait."))
+        log.execute(record(prompted(f"t_{number}")))
+        log.execute(accept(f"t_{number}", "x" * size))
+    digests(views)
+    for node, size in zip((3, 5, 7, 9), reversed(sizes), strict=True):
+        log.execute(correct(node, "y" * size))
+    followed = digests(views)
+    assert [len(text_of(views, node)) for node in (3, 5, 7, 9)] == sizes[::-1]
+    for name in NAMES:
+        views.rebuild(name)
+    assert digests(views) == followed
+
+
 # Lost
 
 
@@ -409,6 +430,7 @@ from adapters.postgresql import PostgresqlDatabase
 from adapters.time_and_names import RandomNames, SystemClock
 from projections.all import ALL
 from projections.database_storage import DatabaseStorage
+from projections.digest import digest_of
 from projections.engine import Engine
 
 store, views = sys.argv[1:]
