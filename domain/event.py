@@ -49,6 +49,10 @@ class Recorded:
     chain: bytes
 
 
+Reads = Mapping[str, type[BaseModel] | None]
+"""Topic to what a view reads of its events: the event's own class, an outline of it, or None where its place says enough."""
+
+
 class LogEntry(NamedTuple):
     """An event as a view meets it: its place, and what the view reads of it.
 

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from domain.campaign.commands import CampaignCommand
 from domain.campaign.events import NodeKind
 from domain.campaign.facts import CampaignFacts, NodeFacts, SavePointFacts, TurnFacts
-from domain.event import Recorded
+from domain.event import LogEntry, Reads, Recorded
 from domain.installation import Settings
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
@@ -209,6 +209,20 @@ class EventLog(Protocol):
         self, after: int, limit: int, *, stream: str | None = None, topics: Sequence[str] = ()
     ) -> Sequence[Recorded]:
         """Events after a position, in order of position."""
+        ...
+
+    def entries(
+        self, after: int, limit: int, reads: Reads, *, stream: str | None = None, up_to: int | None = None
+    ) -> Sequence[LogEntry]:
+        """What a view reads of the events of these topics (of all, whole, without any) after a position.
+
+        In order of position; those of one stream alone, and up to a position, where that is asked. Raises LogDamaged at
+        an event that cannot be read, StoreNewer at one of a newer program.
+        """
+        ...
+
+    def next_position(self, after: int, topics: Sequence[str]) -> int | None:
+        """The position of the first event of these topics (of all, without any) after a position, None without one."""
         ...
 
     def max_position(self, stream: str | None = None) -> int:

@@ -2,18 +2,15 @@
 
 import hashlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from pydantic import BaseModel
 from sqlalchemy import Connection, MetaData
 
-from domain.event import DomainEvent, LogEntry
+from domain.event import DomainEvent, LogEntry, Reads
 
 Fold = Callable[[Connection, Sequence[LogEntry]], None]
-Reads = Mapping[str, type[BaseModel] | None]
-"""Topic to what is read of its events: the event's own class, an outline of it, or None where its place says enough."""
 
 
 @dataclass(frozen=True)

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from threading import Event
 from typing import Protocol
 
-from domain.event import LogEntry
-from projections.projection import Reads
+from domain.event import LogEntry, Reads
 
 
 class Source(Protocol):

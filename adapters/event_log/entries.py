@@ -3,16 +3,14 @@
 Most of the time of building a view goes into reading payloads. What is not asked for is not read from the disk.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 from sqlalchemy import Connection, Select, case, null, select
 
 from adapters.event_log.tables import event
-from domain.event import EventCatalogue, LogEntry
-
-Reads = Mapping[str, type[BaseModel] | None]
+from domain.event import EventCatalogue, LogEntry, Reads
 
 
 def entries(

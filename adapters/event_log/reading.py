@@ -8,7 +8,7 @@ from sqlalchemy import Connection, RowMapping, bindparam, func, select
 
 from adapters.event_log import history, lines, places, slices
 from adapters.event_log.database import Database
-from adapters.event_log.entries import Reads, entries, next_position
+from adapters.event_log.entries import entries, next_position
 from adapters.event_log.prepared import Prepared, Row
 from adapters.event_log.tables import campaign, event, setting
 from adapters.event_log.verification import verify
@@ -19,7 +19,7 @@ from domain.errors import (
     UnknownNode,
     UnknownTurn,
 )
-from domain.event import EventCatalogue, LogEntry, Recorded
+from domain.event import EventCatalogue, LogEntry, Reads, Recorded
 from domain.installation import Settings
 from domain.log import BranchRow, Segment, StoredSettings, Tree, Verification
 from domain.prompt.floor import Floor
@@ -223,11 +223,7 @@ class LogReading:
     def entries(
         self, after: int, limit: int, reads: Reads, *, stream: str | None = None, up_to: int | None = None
     ) -> Sequence[LogEntry]:
-        """What views read of the events of these topics, or of all and whole, after a position and up to another.
-
-        In order of position, and of one stream alone where that is asked. Raises LogDamaged at an event that cannot be read,
-        StoreNewer at one of a newer program.
-        """
+        """See EventLog."""
         return self._read(
             lambda connection: entries(
                 connection, self._events, reads, after=after, limit=limit, stream=stream, up_to=up_to
@@ -235,7 +231,7 @@ class LogReading:
         )
 
     def next_position(self, after: int, topics: Sequence[str]) -> int | None:
-        """The position of the first event of these topics, or of all, after a position; None without one."""
+        """See EventLog."""
         return self._read(lambda connection: next_position(connection, after, topics))
 
     def max_position(self, stream: str | None = None) -> int:

@@ -20,7 +20,7 @@ from eventsourcing.persistence import (
     StoredEvent,
     Subscription,
 )
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from adapters.event_log.recorder import StampedEvent
 from domain.campaign.commands import CampaignCommand
@@ -39,7 +39,7 @@ from domain.campaign.naming import folded
 from domain.campaign.story_tree import looked_ahead
 from domain.catalogue import catalogue
 from domain.errors import InvalidInput, StoreFailure, UnknownBranch, UnknownCampaign, UnknownNode, UnknownTurn
-from domain.event import DomainEvent, EventCatalogue, Recorded
+from domain.event import DomainEvent, EventCatalogue, LogEntry, Reads, Recorded
 from domain.extraction.extraction import prose_of
 from domain.installation import INSTALLATION_STREAM, Settings, SettingsChanged
 from domain.log import BranchRow, Execution, FirstBad, Segment, StoredSettings, Tree, TreeNode, Verification
@@ -477,6 +477,32 @@ class MemoryEventLog:
             if position > after and stream in (None, stored.originator_id) and (not topics or stored.topic in topics)
         ]
         return [self._recorded(position, stored) for position, stored in wanted[:limit]]
+
+    def entries(
+        self, after: int, limit: int, reads: Reads, *, stream: str | None = None, up_to: int | None = None
+    ) -> Sequence[LogEntry]:
+        """See EventLog."""
+        found = [
+            (position, stored)
+            for position, stored in self.recorder.stamped()
+            if after < position <= (up_to or position)
+            and stream in (None, stored.originator_id)
+            and (not reads or stored.topic in reads)
+        ]
+        return [self._entry(position, stored, reads) for position, stored in found[:limit]]
+
+    def _entry(self, position: int, stored: StampedEvent, reads: Reads) -> LogEntry:
+        model = reads.get(stored.topic, DomainEvent)
+        read: BaseModel | None = None
+        if model is not None:
+            whole = self._recorded(position, stored).event
+            read = whole if isinstance(whole, model) else model.model_validate(whole.model_dump(mode="json"))
+        return LogEntry(position, str(stored.originator_id), stored.topic, stored.at, stored.turn, read)
+
+    def next_position(self, after: int, topics: Sequence[str]) -> int | None:
+        """See EventLog."""
+        stamped = self.recorder.stamped()
+        return next((at for at, one in stamped if at > after and (not topics or one.topic in topics)), None)
 
     def max_position(self, stream: str | None = None) -> int:
         """See EventLog."""
