@@ -30,8 +30,8 @@ from api.use_cases.turns import Turns
 from domain.errors import StoreFailure, StoreFull, StoreReadOnly, StoreUnavailable
 from domain.log import EventLog
 from projections.all import open_views
-from projections.engine import Engine
-from projections.place import Storage
+from projections.engine.engine import Engine
+from projections.engine.place import Storage
 
 if TYPE_CHECKING:
     from adapters.session_lock import SessionLock
@@ -100,7 +100,7 @@ def _place_of_the_views(config: Config) -> Storage | Path:
     if not config.database_url.get_secret_value():
         return config.home / "views"
     from adapters.postgresql import PostgresqlDatabase
-    from projections.database_storage import DatabaseStorage
+    from projections.engine.database_storage import DatabaseStorage
 
     return DatabaseStorage(PostgresqlDatabase(config.database_url.get_secret_value()))
 

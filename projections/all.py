@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from projections.campaigns import CAMPAIGNS
-from projections.engine import Engine
-from projections.place import Storage
+from projections.engine.engine import Engine
+from projections.engine.place import Storage
+from projections.engine.source import Source
 from projections.projection import Projection
 from projections.prompts import PROMPTS
-from projections.source import Source
 from projections.story import STORY
 
 ALL: tuple[Projection, ...] = (CAMPAIGNS, STORY, PROMPTS)

@@ -16,8 +16,7 @@ from domain.campaign.events import (
     TurnOpened,
 )
 from domain.event import LogEntry
-from projections.checkpoint import Position
-from projections.projection import Projection, whole
+from projections.projection import Position, Projection, whole
 from projections.rows import RowWriter, change
 
 metadata = MetaData()

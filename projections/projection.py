@@ -6,9 +6,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 
-from sqlalchemy import Connection, MetaData
+from sqlalchemy import BigInteger, Connection, Integer, MetaData
 
 from domain.event import DomainEvent, LogEntry, Reads
+
+Position = BigInteger().with_variant(Integer, "sqlite")
+"""The type of a column that holds a position of the log."""
 
 Fold = Callable[[Connection, Sequence[LogEntry]], None]
 

@@ -23,8 +23,7 @@ from domain.campaign.events import CampaignDeleted, FailureStage, NarrationAccep
 from domain.campaign.facts import TurnEnd
 from domain.event import LogEntry
 from domain.prompt.events import Accounting, PromptSent, Purpose, ReplyAccounted
-from projections.checkpoint import Position
-from projections.projection import Projection, whole
+from projections.projection import Position, Projection, whole
 from projections.rows import RowWriter, change
 
 metadata = MetaData()

@@ -37,8 +37,7 @@ from domain.extraction.extraction import prose_of
 from domain.log import Segment
 from domain.prompt.events import AccountingStatus, ReplyAccounted
 from domain.prompt.sections import HistoryNode
-from projections.checkpoint import Position
-from projections.projection import Projection, whole
+from projections.projection import Position, Projection, whole
 from projections.rows import RowWriter, change
 
 metadata = MetaData()

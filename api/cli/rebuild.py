@@ -14,8 +14,8 @@ from api.config import Config
 from api.use_cases.views import check_answer, projections_answer, rebuild_view
 from api.wiring import Store
 from domain.errors import UnknownProjection
-from projections.engine import Engine
-from projections.rebuilding import Progress as Told
+from projections.engine.engine import Engine
+from projections.engine.rebuilding import Progress as Told
 
 _COLUMNS = ("view", "version", "position", "lag", "state", "error")
 _FIELDS = ("name", "version", "position", "lag", "state", "error")

@@ -4,8 +4,8 @@ from dataclasses import asdict
 from typing import Any
 
 from api.wiring import Store
-from projections.engine import Engine
-from projections.rebuilding import Progress
+from projections.engine.engine import Engine
+from projections.engine.rebuilding import Progress
 
 
 def untold(_position: int, _target: int) -> None:

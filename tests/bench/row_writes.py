@@ -22,8 +22,8 @@ from typing import Any
 from sqlalchemy import Connection, Engine, MetaData, event
 
 from projections.all import ALL
-from projections.engine import PAGE
-from projections.sqlite import _WRITING as PRAGMAS
+from projections.engine.engine import PAGE
+from projections.engine.sqlite import _WRITING as PRAGMAS
 from tests.bench.stores import Store, quiet
 
 _CHANGED = re.compile(r'(?:INSERT INTO|UPDATE|DELETE FROM) "?(\w+)')

@@ -16,8 +16,8 @@ from adapters.event_log.postgresql import PostgresqlStore
 from adapters.postgresql import PostgresqlDatabase
 from adapters.time_and_names import RandomNames, SystemClock
 from projections.all import open_views
-from projections.database_storage import DatabaseStorage
-from projections.engine import Engine
+from projections.engine.database_storage import DatabaseStorage
+from projections.engine.engine import Engine
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,7 @@ from sqlalchemy import select
 
 from api.cli.stores import keep_what_is_loaded
 from projections.all import ALL
-from projections.engine import Engine
+from projections.engine.engine import Engine
 from tests.bench.stores import Store, quiet
 
 

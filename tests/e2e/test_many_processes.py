@@ -14,7 +14,7 @@ from adapters.event_log.log import SqlEventLog
 from adapters.event_log.postgresql import PostgresqlStore
 from adapters.postgresql import PostgresqlDatabase
 from projections.all import ALL, open_views
-from projections.database_storage import DatabaseStorage
+from projections.engine.database_storage import DatabaseStorage
 from tests.e2e.conftest import Start
 from tests.e2e.player import Player
 from tests.e2e.server_process import ANSWER_SECONDS, FABULA, Launch, ServerProcess

@@ -22,9 +22,10 @@ from adapters.event_log.log import SqlEventLog
 from adapters.time_and_names import RandomNames, SystemClock
 from domain.errors import StoreFull, StoreReadOnly, StoreUnavailable, UnknownProjection, ViewBehind, ViewParked
 from domain.event import LogEntry
-from projections import follower, story
+from projections import story
 from projections.all import ALL, open_views
-from projections.engine import Engine
+from projections.engine import follower
+from projections.engine.engine import Engine
 from projections.projection import Projection
 from tests.fakes.sample_story import ACCOUNT, CAMPAIGN, accept, prompted, record, retry, start, take_turn
 
@@ -261,7 +262,7 @@ from pathlib import Path
 from sqlalchemy import Column, Integer, MetaData, Table, Text, insert
 from adapters.event_log.log import SqlEventLog
 from adapters.time_and_names import RandomNames, SystemClock
-from projections.engine import Engine
+from projections.engine.engine import Engine
 from projections.projection import Projection
 
 seen = Table("seen", MetaData(), Column("id", Integer, primary_key=True), Column("position", Integer), Column("by", Text))
@@ -572,7 +573,7 @@ def test_what_cannot_be_folded_is_tried_again_with_growing_delay_and_then_parked
     log: SqlEventLog, opening: OpenViews, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follower, "FIRST_DELAY", 0.01)
-    monkeypatch.setattr("projections.engine.POLL_SECONDS", 0.005)
+    monkeypatch.setattr("projections.engine.engine.POLL_SECONDS", 0.005)
     tell_many(log, 20)
     stumbles = [1] * 1000
     views = opening([stumbling(33, stumbles), *ALL])
@@ -599,7 +600,7 @@ def test_a_parked_view_is_parked_for_every_process_and_tried_again_by_the_next_t
     log: SqlEventLog, opening: OpenViews, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(follower, "FIRST_DELAY", 0.01)
-    monkeypatch.setattr("projections.engine.POLL_SECONDS", 0.005)
+    monkeypatch.setattr("projections.engine.engine.POLL_SECONDS", 0.005)
     tell_many(log, 20)
     stumbles = [1] * 1000
     view = stumbling(33, stumbles)

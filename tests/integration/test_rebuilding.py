@@ -21,13 +21,14 @@ from structlog.testing import capture_logs
 from adapters.event_log.log import SqlEventLog
 from adapters.postgresql import PostgresqlDatabase
 from domain.errors import UnknownProjection, ViewBehind
-from projections import follower, story
+from projections import story
 from projections.all import ALL
-from projections.database_storage import DatabaseStorage
-from projections.digest import digest_of
-from projections.engine import Engine
-from projections.file_storage import FileStorage
-from projections.place import Storage
+from projections.engine import follower
+from projections.engine.database_storage import DatabaseStorage
+from projections.engine.digest import digest_of
+from projections.engine.engine import Engine
+from projections.engine.file_storage import FileStorage
+from projections.engine.place import Storage
 from projections.projection import Fold, Projection
 from projections.story import STORY
 from tests.fakes.postgresql import Server
@@ -106,8 +107,8 @@ def opening(kept: Kept, log: SqlEventLog) -> Iterator[Opening]:
 @pytest.fixture(autouse=True)
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(follower, "FIRST_DELAY", 0.01)
-    monkeypatch.setattr("projections.engine.POLL_SECONDS", 0.01)
-    monkeypatch.setattr("projections.builds.LOOK_SECONDS", 0.02)
+    monkeypatch.setattr("projections.engine.engine.POLL_SECONDS", 0.01)
+    monkeypatch.setattr("projections.engine.builds.LOOK_SECONDS", 0.02)
 
 
 def tell(log: SqlEventLog, turn: str, *, campaign: str = CAMPAIGN) -> int:
@@ -429,9 +430,9 @@ from adapters.event_log.log import SqlEventLog
 from adapters.postgresql import PostgresqlDatabase
 from adapters.time_and_names import RandomNames, SystemClock
 from projections.all import ALL
-from projections.database_storage import DatabaseStorage
-from projections.digest import digest_of
-from projections.engine import Engine
+from projections.engine.database_storage import DatabaseStorage
+from projections.engine.digest import digest_of
+from projections.engine.engine import Engine
 
 store, views = sys.argv[1:]
 log = SqlEventLog(Path(store), SystemClock(), RandomNames())

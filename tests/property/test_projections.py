@@ -23,7 +23,7 @@ from domain.extraction.extraction import prose_of
 from domain.log import EventLog
 from projections import campaigns, prompts, story
 from projections.all import ALL
-from projections.engine import Engine
+from projections.engine.engine import Engine
 from tests.fakes.sample_story import (
     ACCOUNT,
     accept,
@@ -118,7 +118,7 @@ STEPS = st.lists(
 def in_no_hurry() -> Iterator[None]:
     """The disk need not have a view before the next step: nothing here outlasts the process."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("projections.sqlite._WRITING", ("journal_mode=WAL", "synchronous=OFF"))
+        patch.setattr("projections.engine.sqlite._WRITING", ("journal_mode=WAL", "synchronous=OFF"))
         yield
 
 

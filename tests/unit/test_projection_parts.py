@@ -14,11 +14,11 @@ from sqlalchemy.exc import IntegrityError
 
 from domain.catalogue import catalogue
 from domain.errors import StoreFull, StoreReadOnly, StoreUnavailable
-from projections import checkpoint
 from projections.all import ALL
-from projections.checkpoint import Standing
-from projections.digest import digest_of
-from projections.failures import ViewBusy, ViewDamaged, explained, meaning_of
+from projections.engine import checkpoint
+from projections.engine.checkpoint import Standing
+from projections.engine.digest import digest_of
+from projections.engine.failures import ViewBusy, ViewDamaged, explained, meaning_of
 from projections.projection import Projection, Stamp, stamp_of
 
 STAMP = Stamp("story", 1, "abc")

@@ -10,11 +10,11 @@ from time import time
 import structlog
 from sqlalchemy import MetaData
 
-from projections import generations
-from projections.generations import FIRST, Generations
-from projections.place import Place
+from projections.engine import generations
+from projections.engine.generations import FIRST, Generations
+from projections.engine.place import Place
+from projections.engine.view_file import ViewFile
 from projections.projection import Stamp
-from projections.view_file import ViewFile
 
 SCRATCH_SECONDS = 86_400
 """How old a scratch file is before nobody can be at it any more: a program that was killed left it there."""

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from sqlalchemy import (
-    BigInteger,
     Column,
     Connection,
     Float,
@@ -18,12 +17,9 @@ from sqlalchemy import (
     update,
 )
 
-from projections.projection import Stamp
+from projections.projection import Position, Stamp
 
 metadata = MetaData()
-
-Position = BigInteger().with_variant(Integer, "sqlite")
-"""The type of a column that holds a position of the log."""
 
 checkpoint = Table(
     "checkpoint",

@@ -24,11 +24,11 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import QueuePool
 
 from domain.errors import StoreUnavailable
-from projections import checkpoint, generations
-from projections.failures import ViewBusy
-from projections.file_storage import SCRATCH_SECONDS
-from projections.generations import Generations
-from projections.place import ForeignView, Place, ViewReplaced
+from projections.engine import checkpoint, generations
+from projections.engine.failures import ViewBusy
+from projections.engine.file_storage import SCRATCH_SECONDS
+from projections.engine.generations import Generations
+from projections.engine.place import ForeignView, Place, ViewReplaced
 from projections.projection import Stamp
 
 _SERVING = "fabula_views"

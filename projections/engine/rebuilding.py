@@ -7,11 +7,11 @@ from contextlib import suppress
 from sqlalchemy import Connection, Table, delete, select
 
 from domain.errors import StoreFailure
-from projections import checkpoint
-from projections.comparison import Difference, first_difference
-from projections.digest import digest_of
-from projections.follower import Follower
-from projections.place import Place
+from projections.engine import checkpoint
+from projections.engine.comparison import Difference, first_difference
+from projections.engine.digest import digest_of
+from projections.engine.follower import Follower
+from projections.engine.place import Place
 from projections.rows import RowWriter
 
 Progress = Callable[[int, int], None]

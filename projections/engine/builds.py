@@ -6,11 +6,11 @@ from time import monotonic
 
 import structlog
 
-from projections.follower import Follower
-from projections.generations import Generations
-from projections.place import ForeignView, Storage
+from projections.engine.follower import Follower
+from projections.engine.generations import Generations
+from projections.engine.place import ForeignView, Storage
+from projections.engine.source import Source
 from projections.projection import Projection, stamp_of
-from projections.source import Source
 
 LOOK_SECONDS = 0.5
 """How soon it is noticed that another process began a build, or finished one."""

@@ -19,11 +19,11 @@ from sqlalchemy import Connection, Engine, MetaData
 from sqlalchemy.exc import DatabaseError
 
 from domain.errors import StoreUnavailable
-from projections import checkpoint, generations
-from projections.failures import ViewBusy, ViewDamaged, ViewTorn, explained, meaning_of
-from projections.place import ForeignView, ViewReplaced
+from projections.engine import checkpoint, generations
+from projections.engine.failures import ViewBusy, ViewDamaged, ViewTorn, explained, meaning_of
+from projections.engine.place import ForeignView, ViewReplaced
+from projections.engine.sqlite import reading_engine, writing_engine
 from projections.projection import Stamp
-from projections.sqlite import reading_engine, writing_engine
 
 _OPENING_ATTEMPTS = 5
 _TORN_ATTEMPTS = 5

@@ -21,13 +21,13 @@ from domain.errors import (
     ViewBehind,
     ViewParked,
 )
-from projections import checkpoint
-from projections.checkpoint import Standing
-from projections.failures import ViewBusy
-from projections.pace import Pace
-from projections.place import ForeignView, Place, ViewReplaced
+from projections.engine import checkpoint
+from projections.engine.checkpoint import Standing
+from projections.engine.failures import ViewBusy
+from projections.engine.pace import Pace
+from projections.engine.place import ForeignView, Place, ViewReplaced
+from projections.engine.source import Source
 from projections.projection import Projection, Stamp, stamp_of
-from projections.source import Source
 
 FIRST_DELAY = 0.5
 """Seconds from a first failure to the next attempt; each failure after it doubles them."""

@@ -17,15 +17,15 @@ import structlog
 from sqlalchemy import Connection
 
 from domain.errors import StoreFailure, ViewBehind
-from projections.builds import Builds
-from projections.checkpoint import Standing
-from projections.comparison import Difference
-from projections.failures import ViewBusy
-from projections.follower import Follower
-from projections.place import Storage, ViewReplaced
+from projections.engine.builds import Builds
+from projections.engine.checkpoint import Standing
+from projections.engine.comparison import Difference
+from projections.engine.failures import ViewBusy
+from projections.engine.follower import Follower
+from projections.engine.place import Storage, ViewReplaced
+from projections.engine.rebuilding import Progress, campaign_anew, differ, first_difference_of
+from projections.engine.source import Source
 from projections.projection import Projection
-from projections.rebuilding import Progress, campaign_anew, differ, first_difference_of
-from projections.source import Source
 
 _PAUSE = 0.02
 _LONG = 86_400.0

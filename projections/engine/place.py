@@ -7,7 +7,7 @@ from typing import Protocol
 from sqlalchemy import Connection, MetaData
 
 from domain.errors import StoreUnavailable
-from projections.generations import Generations
+from projections.engine.generations import Generations
 from projections.projection import Stamp
 
 

@@ -11,14 +11,14 @@ from typing import Self
 from sqlalchemy import Connection
 
 from domain.errors import UnknownProjection
-from projections.comparison import Difference
-from projections.digest import digest_of
-from projections.file_storage import FileStorage
-from projections.place import Storage
+from projections.engine.comparison import Difference
+from projections.engine.digest import digest_of
+from projections.engine.file_storage import FileStorage
+from projections.engine.place import Storage
+from projections.engine.rebuilding import Progress
+from projections.engine.source import Source
+from projections.engine.view import Rebuilt, View, ViewStatus
 from projections.projection import Projection
-from projections.rebuilding import Progress
-from projections.source import Source
-from projections.view import Rebuilt, View, ViewStatus
 
 PAGE = 1000
 """How many events are folded in one transaction."""
