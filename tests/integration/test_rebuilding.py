@@ -31,10 +31,15 @@ from projections.engine.file_storage import FileStorage
 from projections.engine.place import Storage
 from projections.projection import Fold, Projection
 from projections.story import STORY
+from replays.generated_log.writing import write
 from tests.fakes.postgresql import Server
 from tests.fakes.sample_story import CAMPAIGN, accept, correct, prompted, record, revise, start, take_turn
 
 ROOT = Path(__file__).parents[2]
+KILLS = int(os.environ.get("FABULA_KILLS", "4"))
+"""How often workers are killed while they rebuild."""
+KILL_EVENTS = int(os.environ.get("FABULA_KILL_EVENTS", "0"))
+"""Of how many events, out of a seed; without it a small log of the test's own."""
 NAMES = [projection.name for projection in ALL]
 
 
@@ -126,7 +131,7 @@ def tell_many(log: SqlEventLog, turns: int, *, campaign: str = CAMPAIGN) -> None
 def digests(views: Engine) -> list[str]:
     found = []
     for projection in ALL:
-        with views.reading(projection.name, timeout=30) as connection:
+        with views.reading(projection.name, timeout=120) as connection:
             found.append(digest_of(connection, projection.tables))
     return found
 
@@ -431,13 +436,12 @@ from adapters.postgresql import PostgresqlDatabase
 from adapters.time_and_names import RandomNames, SystemClock
 from projections.all import ALL
 from projections.engine.database_storage import DatabaseStorage
-from projections.engine.digest import digest_of
 from projections.engine.engine import Engine
 
-store, views = sys.argv[1:]
+store, views, page = sys.argv[1:]
 log = SqlEventLog(Path(store), SystemClock(), RandomNames())
 storage = DatabaseStorage(PostgresqlDatabase(views)) if views.startswith("postgresql") else Path(views)
-engine = Engine(storage, log, ALL, page=3)
+engine = Engine(storage, log, ALL, page=int(page))
 engine.start()
 print("ready", flush=True)
 for name in ("campaigns", "story", "prompts"):
@@ -449,8 +453,8 @@ sys.stdin.read()
 
 
 @contextmanager
-def worker(store: Path, kept: Kept) -> Iterator["subprocess.Popen[str]"]:
-    command = [sys.executable, "-c", CHILD, str(store), kept.address]
+def worker(store: Path, kept: Kept, page: int) -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-c", CHILD, str(store), kept.address, str(page)]
     with subprocess.Popen(
         command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
     ) as child:
@@ -465,12 +469,16 @@ def worker(store: Path, kept: Kept) -> Iterator["subprocess.Popen[str]"]:
 def test_workers_killed_while_they_rebuild_leave_a_view_that_serves_and_a_build_that_is_gone_on_with(
     log: SqlEventLog, store: Path, opening: Opening, kept: Kept
 ) -> None:
-    tell_many(log, 150)
+    if KILL_EVENTS:
+        write(store, seed=KILLS, events=KILL_EVENTS)
+    else:
+        tell_many(log, 150)
+    page, longest = (500, 4.0) if KILL_EVENTS else (3, 0.4)
     views = opening()
-    before, chance = digests(views), random.Random(7)
-    for _ in range(4):
-        with worker(store, kept) as one, worker(store, kept) as other:
-            time.sleep(chance.uniform(0.02, 0.4))
+    before, chance = digests(views), random.Random(KILLS)
+    for _ in range(KILLS):
+        with worker(store, kept, page) as one, worker(store, kept, page) as other:
+            time.sleep(chance.uniform(0.02, longest))
             for child in (one, other):
                 os.kill(child.pid, signal.SIGKILL)
         assert digests(views) == before
@@ -481,7 +489,7 @@ def test_workers_killed_while_they_rebuild_leave_a_view_that_serves_and_a_build_
         views.rebuild("prompts", lambda position, _: told.append(position))
         assert told[0] >= positions["prompts"], "it is gone on with, not begun again"
     with opening() as last:
-        assert eventually(lambda: all(one.rebuilding is None for one in last.status()), seconds=30)
+        assert eventually(lambda: all(one.rebuilding is None for one in last.status()), seconds=60)
     assert digests(views) == before
     tidied: Mapping[str, list[str]] = {
         name: [place for place in kept.names() if place.startswith(name)] for name in NAMES
