@@ -239,7 +239,7 @@ class Follower:
         delay = min(LONGEST_DELAY, FIRST_DELAY * 2 ** min(times - 1, 16))
         self._failure = _Failure(error, times, monotonic() + delay)
         # Not the error itself: its words and its frames may hold the text of a story.
-        what = {"error": type(error).__name__, "at": _place(error), "position": self.position, "retry_in": delay}
+        what = {"error": type(error).__name__, "at": place_of(error), "position": self.position, "retry_in": delay}
         _logger.error("view failed", **self._named, **what)
         return False
 
@@ -251,11 +251,11 @@ class Follower:
             checkpoint.park(connection, self._stamp, self.position, at, raised)
         self._failure = None
         self._standing = Standing(self.position, parked_at=at, error=raised)
-        _logger.error("view parked", **self._named, parked_at=at, error=raised, at=_place(error))
+        _logger.error("view parked", **self._named, parked_at=at, error=raised, at=place_of(error))
         return False
 
 
-def _place(error: Exception) -> str:
+def place_of(error: Exception) -> str:
     """File and line where it was raised."""
     frames = traceback.extract_tb(error.__traceback__)
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""

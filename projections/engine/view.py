@@ -21,7 +21,7 @@ from projections.engine.builds import Builds
 from projections.engine.checkpoint import Standing
 from projections.engine.comparison import Difference
 from projections.engine.failures import ViewBusy
-from projections.engine.follower import Follower
+from projections.engine.follower import Follower, place_of
 from projections.engine.place import Storage, ViewReplaced
 from projections.engine.rebuilding import Progress, campaign_anew, differ, first_difference_of
 from projections.engine.source import Source
@@ -92,7 +92,7 @@ class View:
         self._log = log
         self._page = page
         self._builds = Builds(storage, projection, log, page=page)
-        self._error: StoreFailure | None = None
+        self._error: Exception | None = None
         self._standing = Standing(0)
         self._tidied = False
         self._rebuilt: WeakKeyDictionary[Follower, Rebuilt] = WeakKeyDictionary()
@@ -117,9 +117,8 @@ class View:
             return True
         except ViewBusy:
             return False
-        except StoreFailure as error:
-            self._error = error
-            return False
+        except Exception as error:  # noqa: BLE001  # what stops this view does not stop the thread that follows for all
+            return self._stopped(error)
         self._error = None
         return moved
 
@@ -206,9 +205,9 @@ class View:
         try:
             serving = self._builds.serving()
             self._standing = serving.standing() if serving is not None else Standing(0)
-            error = serving.failure if serving is not None else None
+            error = self._error or (serving.failure if serving is not None else None)
             building = _build_status(self._builds.building())
-        except StoreFailure as failure:
+        except Exception as failure:  # noqa: BLE001  # told as the reason why it does not go on
             error = failure
         return self._told(newest, error, building, served=serving is not None)
 
@@ -244,7 +243,7 @@ class View:
             if not self._step_building():
                 sleep(_PAUSE)
             if monotonic() >= deadline:
-                raise ViewBehind(self.name, serving.position if serving else 0, wanted)
+                raise ViewBehind(self.name, serving.position if serving else 0, wanted, self._parked_beside(serving))
 
     def _filled(self, serving: Follower, target: int, progress: Progress) -> Rebuilt:
         serving.unpark()
@@ -255,6 +254,18 @@ class View:
                 serving.raise_what_stops_it()
         progress(target, target)
         return Rebuilt(self.name, serving.position, None)
+
+    def _stopped(self, error: Exception) -> bool:
+        """Keeps what stopped it, and logs it once. Not the error's words and frames, which may hold the text of a story."""
+        if type(error) is not type(self._error):
+            _logger.error("view stopped", view=self.name, error=type(error).__name__, at=place_of(error))
+        self._error = error
+        return False
+
+    def _parked_beside(self, serving: Follower | None) -> int | None:
+        """Where the build is parked that is to serve, while nothing else does."""
+        building = self._builds.building() if serving is None else None
+        return building.standing().parked_at if building is not None else None
 
     def _step_building(self) -> bool:
         """Folds a page of the build beside, and lets it serve when it is finished. False when there is nothing to do."""
