@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from api.cli import exits
 from api.cli.audit import curl
 from api.cli.output import print_json, print_json_line, show, table
+from api.cli.rebuild import _more
 from api.cli.settings import meant
 from domain.errors import (
     EndpointRefused,
@@ -127,3 +128,32 @@ def test_the_command_line_quotes_the_address_and_never_holds_the_key() -> None:
 )
 def test_a_typed_value_means_json_or_text(name: str, value: str, means: Any) -> None:
     assert meant(name, value) == means
+
+
+def test_a_build_beside_and_a_parked_view_are_told_below_the_table() -> None:
+    build = {
+        "position": 40,
+        "target": 200,
+        "events_per_second": 80.0,
+        "seconds_left": 2.0,
+        "parked_at": None,
+        "error": None,
+    }
+    standing = [
+        {"name": "campaigns", "parked_at": None, "error": None, "rebuilding": None},
+        {"name": "story", "parked_at": None, "error": None, "rebuilding": build},
+        {
+            "name": "prompts",
+            "parked_at": 17,
+            "error": "LookupError",
+            "rebuilding": {**build, "seconds_left": None, "parked_at": 17, "error": "LookupError"},
+        },
+    ]
+    assert list(_more(standing)) == [
+        "story is being built anew: 40 of 200, 2 s left.",
+        (
+            "prompts cannot take in the event at position 17 (LookupError). `fabula rebuild prompts`, or a start of the "
+            "program, tries again."
+        ),
+        "prompts is being built anew: 40 of 200, parked at 17 (LookupError).",
+    ]
