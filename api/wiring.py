@@ -95,6 +95,14 @@ def place_of_the_log(config: Config) -> Database:
     return PostgresqlStore(config.database_url.get_secret_value())
 
 
+@contextmanager
+def _ended(views: Engine) -> Iterator[Engine]:
+    try:
+        yield views
+    finally:
+        views.stop()
+
+
 def _place_of_the_views(config: Config) -> Storage | Path:
     """Beside the log."""
     if not config.database_url.get_secret_value():
@@ -116,13 +124,18 @@ def open_log(config: Config) -> Iterator[SqlEventLog]:
 
 
 @contextmanager
-def open_store(config: Config) -> Iterator[Store]:
-    """The store, created when there is none. Raises a StoreFailure. Closed on exit."""
+def open_store(config: Config, *, following: bool = True) -> Iterator[Store]:
+    """The store, created when there is none. Raises a StoreFailure. Closed on exit.
+
+    `following`: a thread keeps the views up to date. Without it they are folded as they are read, and nothing else changes.
+    """
     in_database = bool(config.database_url.get_secret_value())
     if not in_database:
         _make_home(config.home)
     where = str(place_of_the_log(config)) if in_database else str(config.home)
-    with open_log(config) as log, open_views(_place_of_the_views(config), log) as views:
+    with open_log(config) as log, _ended(open_views(_place_of_the_views(config), log)) as views:
+        if following:
+            views.start()
         policy = EndpointPolicy(config.public_endpoints)
         given = {"endpoint": config.endpoint, "model": config.model}
         settings = InstallationSettings(log, policy, given, small_narrator_defaults(config))
@@ -207,8 +220,11 @@ def _explained(home: Path) -> Iterator[None]:
 
 
 def _meaning(error: OSError, home: Path) -> StoreFailure:
+    where = error.filename or home
+    if error.errno in (errno.EEXIST, errno.ENOTDIR):
+        return StoreUnavailable(f"{where} should be a directory, and something else stands there; move it away")
     if error.errno in (errno.EROFS, errno.EACCES, errno.EPERM):
         return StoreReadOnly(str(home))
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return StoreFull(str(home))
-    return StoreUnavailable(f"{error.strerror} at {home}")
+    return StoreUnavailable(f"{error.strerror} at {where}")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from api.cli import INTERRUPTED
 from api.cli.terminal_text import harmless
 from domain.errors import FabulaError, InternalError, NotAcceptable, NotFound, NotNow
 
@@ -22,7 +23,6 @@ DONE = 0
 NOT_SO = 1
 WRONG_USE = 2
 FAILED = 3
-INTERRUPTED = 130
 NOT_READ = 141
 """Standard output was closed before all was written: what a shell reports of a program that ends by SIGPIPE."""
 

@@ -70,13 +70,15 @@ def _one_by_one(store: Store, names: Sequence[str]) -> Iterator[tuple[str, Told]
 @contextmanager
 def _progress() -> Iterator[Progress]:
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=messages(), transient=True) as progress:
+    console = messages()
+    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as progress:
         yield progress
 
 
 def _told(answer: dict[str, Any]) -> Iterator[str]:
     if answer["ok"]:
-        yield f"{answer['name']}: every row is what the log makes of it."
+        parked = "" if answer["parked_at"] is None else f" It is parked at the event at position {answer['parked_at']}."
+        yield f"{answer['name']}: every row is what the log makes of it, up to position {answer['position']}.{parked}"
         return
     found = answer["difference"]
     key = ", ".join(f"{name} {value}" for name, value in found["key"].items())

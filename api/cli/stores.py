@@ -31,10 +31,10 @@ def configured(**given: object | None) -> Config:
 
 
 @contextmanager
-def existing_store(config: Config) -> Iterator[Store]:
-    """The store that is there; none is made. Raises NoStore, or a StoreFailure."""
+def existing_store(config: Config, *, following: bool = False) -> Iterator[Store]:
+    """The store that is there; none is made. Raises NoStore, or a StoreFailure. `following`: see `open_store`."""
     _check_there_is_one(config)
-    with open_store(config) as store:
+    with open_store(config, following=following) as store:
         keep_what_is_loaded()
         yield store
 

@@ -7,16 +7,14 @@ from queue import SimpleQueue
 
 from api.cli.logging import configure
 from api.cli.output import say
-from api.cli.stores import keep_what_is_loaded
+from api.cli.stores import existing_store
 from api.config import Config
-from api.wiring import open_store
 
 
 def work(config: Config) -> None:
-    """Works until it is told to stop, and then to the end of the page it is at. Raises a StoreFailure."""
+    """Works until it is told to stop, and then to the end of the page it is at. Raises NoStore, or a StoreFailure."""
     configure(config)
-    with _told_to_stop() as stop, open_store(config) as store:
-        keep_what_is_loaded()
+    with _told_to_stop() as stop, existing_store(config, following=True) as store:
         say(f"Fabula works at {store.where}: its views are kept up to date. Ctrl-C ends it.")
         stop.get()
 

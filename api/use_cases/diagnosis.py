@@ -21,6 +21,7 @@ from adapters.small_narrator.model_file import installed_model_file
 from adapters.window_probe import ServerWindowProbe
 from api.config import Config
 from api.use_cases.connection import connection_answer
+from api.use_cases.views import stopped_view
 from api.wiring import VERSION, Store, open_store, place_of_the_log, small_narrator_defaults
 from domain.errors import FabulaError, StoreFailure
 from domain.event import Recorded
@@ -118,7 +119,7 @@ def _store(config: Config) -> tuple[list[Finding], SettingsInForce]:
             return [Finding("store", "note", "There is no store yet; the first story makes one.")], _without_store(
                 config
             )
-        with open_store(config) as store:
+        with open_store(config, following=False) as store:
             where = f" at {store.where}" if config.database_url.get_secret_value() else ""
             opened = Finding("store", "well", f"The store{where} opens; its format is {LOG_FORMAT}, which is today's.")
             return [opened, _newest_events(store.log), *_views(store)], store.settings.in_force()
@@ -166,11 +167,10 @@ def _follows(before: Recorded, recorded: Recorded) -> bool:
 
 def _views(store: Store) -> Iterator[Finding]:
     standing = store.views.status()
-    failed = [view for view in standing if view.state == "failed"]
-    for view in failed:
-        why = f"The view {view.name!r} stopped at {view.position} ({view.error}). Try `fabula rebuild {view.name}`."
-        yield Finding("views", "to_do", why)
-    if not failed:
+    stopped = [view for view in standing if view.state in ("failed", "parked")]
+    for view in stopped:
+        yield Finding("views", "to_do", stopped_view(view))
+    if not stopped:
         lag = max((view.lag for view in standing), default=0)
         behind = f"; the slowest has {lag} positions to go, and catches up by itself" if lag else ""
         yield Finding("views", "well", f"{len(standing)} views follow the log{behind}.")

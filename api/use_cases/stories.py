@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from api.use_cases.answers import position_answer, position_of
-from api.use_cases.views import projections_answer
+from api.use_cases.views import health_detail, projections_answer
 from api.wiring import VERSION, Store
 from domain.errors import InvalidInput
 from domain.log import EventLog
@@ -110,4 +110,5 @@ def health_answer(store: Store) -> dict[str, Any]:
         "position": store.log.max_position(),
         "public_endpoint": store.settings.in_force().public_endpoint,
         "projections": views,
+        "detail": health_detail(store.views),
     }

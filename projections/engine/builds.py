@@ -35,7 +35,7 @@ class Builds:
         self._belongs_to_others: int | None = None
 
     def serving(self) -> Follower | None:
-        """The build that serves; None while that is one of other code, and ours is being built.
+        """The build that serves; None while that is one of other code, beside which ours is to be built.
 
         Raises ForeignView when other code has taken the view over since this process first used it.
         """
@@ -65,14 +65,19 @@ class Builds:
         """Lets a finished build serve, and removes the one that did. False when another process has done so."""
         with self._lock:
             number = next((build for build, follower in self._opened.items() if follower is built), None)
+            old = self._look().serving
             swapped = number is not None and self._storage.swap(self._stamp, number)
-            old = self._known.serving if self._known else None
             self.look_again()
-            if swapped and old is not None and old != number:
+            if swapped and old != number:
                 gone = self._opened.pop(old, None) or self._made(old)
                 gone.place.drop()
                 self._storage.tidy(self._stamp)
             return swapped
+
+    def take_over(self) -> None:
+        """Leaves what serves to the other code that took it over, and has ours built beside it."""
+        with self._lock:
+            self._belongs_to_others = self._look().serving
 
     def tidy(self) -> None:
         """Removes what nothing will use again."""
@@ -98,7 +103,7 @@ class Builds:
         return self._known
 
     def _ours(self, build: int) -> Follower | None:
-        """The build that serves, opened. One of other code is left to it, and ours is begun beside it."""
+        """The build that serves, opened; None when other code folded it, to which it is left."""
         follower = self._follower(build)
         try:
             follower.standing()
@@ -106,10 +111,8 @@ class Builds:
             self._opened.pop(build).close()
             if self._was_ours:
                 raise
-            _logger.warning("view of other code is built anew", view=self._stamp.name, version=self._stamp.version)
+            _logger.warning("view is of other code", view=self._stamp.name, version=self._stamp.version)
             self._belongs_to_others = build
-            self._storage.begin(self._stamp)
-            self.look_again()
             return None
         self._was_ours = True
         return follower

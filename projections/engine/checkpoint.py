@@ -17,6 +17,7 @@ from sqlalchemy import (
     update,
 )
 
+from projections.engine.failures import ViewDamaged
 from projections.projection import Position, Stamp
 
 metadata = MetaData()
@@ -88,18 +89,29 @@ _NOTE_DIGEST = update(checkpoint).where(_OF_STAMP).values(digest=bindparam("to_d
 
 
 def bearer(connection: Connection) -> Stamp | None:
-    """Whose rows these are, None without a checkpoint."""
-    row = connection.execute(_BEARER).one_or_none()
-    return None if row is None else Stamp(*row)
+    """Whose rows these are, None without a checkpoint that says it."""
+    rows = connection.execute(_BEARER).all()
+    return Stamp(*rows[0]) if len(rows) == 1 else None
 
 
 def standing(connection: Connection, stamp: Stamp, *, locked: bool = False) -> Standing | None:
     """How far a view has come that this code folded, None for one that other code did.
 
-    `locked` keeps it from moving until the transaction ends.
+    `locked` keeps it from moving until the transaction ends. Raises ViewDamaged for a checkpoint that is none.
     """
-    row = connection.execute(_STANDING_LOCKED if locked else _STANDING, _key(stamp)).one_or_none()
-    return None if row is None else Standing(*row)
+    rows = connection.execute(_STANDING_LOCKED if locked else _STANDING, _key(stamp)).all()
+    if not rows:
+        return None
+    if len(rows) > 1 or not _is_sound(*rows[0][:3]):
+        raise ViewDamaged(stamp.name)
+    return Standing(*rows[0])
+
+
+def _is_sound(position: object, target: object, rate: object) -> bool:
+    """Whether these are what this module writes. SQLite keeps any kind of value in any column."""
+    return (
+        isinstance(position, int) and position >= 0 and isinstance(target, int) and isinstance(rate, float | int | None)
+    )
 
 
 def advance(

@@ -1,6 +1,7 @@
 """What a database error means for a view, and for the person who meets it."""
 
 import errno
+import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,6 +13,9 @@ from domain.errors import StoreFailure, StoreFull, StoreReadOnly, StoreUnavailab
 
 _PRIMARY = 0xFF
 """SQLite's extended result codes hold the primary code in their low byte."""
+
+_OTHER_TABLES = re.compile("no such table|no such column|has no column named|Could not decode to UTF-8")
+"""What SQLite says of tables, or of text, that are not as this program made them."""
 
 _SILENT = (sqlite3.SQLITE_IOERR, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PROTOCOL)
 
@@ -62,6 +66,8 @@ def _meaning(error: BaseException | None, where: str) -> StoreFailure | None:
     if extended == sqlite3.SQLITE_IOERR_SHORT_READ:
         return ViewTorn(where)
     code = extended & _PRIMARY
+    if code == sqlite3.SQLITE_ERROR and _OTHER_TABLES.search(str(error)):
+        return ViewDamaged(where)
     if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM):
         return StoreReadOnly(where)
     if code == sqlite3.SQLITE_FULL:

@@ -4,6 +4,7 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from math import inf
 from threading import Lock
 from time import monotonic, sleep
 
@@ -23,7 +24,7 @@ from domain.errors import (
 )
 from projections.engine import checkpoint
 from projections.engine.checkpoint import Standing
-from projections.engine.failures import ViewBusy
+from projections.engine.failures import ViewBusy, ViewDamaged
 from projections.engine.pace import Pace
 from projections.engine.place import ForeignView, Place, ViewReplaced
 from projections.engine.source import Source
@@ -62,6 +63,7 @@ class Follower:
         self._page = page
         self._limit = page
         self._standing = Standing(0)
+        self._newest: int | None = None
         self._pace = Pace()
         self._failure: _Failure | None = None
         self._named = {"view": projection.name, "version": projection.version}
@@ -82,20 +84,27 @@ class Follower:
         return self._standing.position
 
     @property
+    def newest(self) -> float:
+        """How far the log went when a page was last to be folded; beyond all positions while none was."""
+        return inf if self._newest is None else self._newest
+
+    @property
     def failure(self) -> Exception | None:
         """What keeps it from going on and is tried again, None while nothing does."""
         return self._failure.error if self._failure else None
 
-    def step(self, *, wait: float = 0.0, up_to: int | None = None) -> bool:
+    def step(self, *, wait: float = 0.0, up_to: int | None = None, at_once: bool = False) -> bool:
         """Folds one page, of what comes before a position or of all. False when there is nothing to do now: all is folded,
         it failed, it is parked, or another thread is at it.
 
-        Waits so many seconds for the other thread. Raises ForeignView and ViewReplaced alone; whatever else fails is kept
+        Waits so many seconds for the other thread; `at_once` tries again what a store did not do a moment ago. Raises ForeignView and ViewReplaced alone; whatever else fails is kept
         for `standing` and `reach`.
         """
         if not self._lock.acquire(timeout=max(0.0, wait)):
             return False
         try:
+            if at_once and isinstance(self.failure, StoreFailure):
+                self._failure = None
             return self._attempt(up_to)
         finally:
             self._lock.release()
@@ -105,13 +114,15 @@ class Follower:
 
         Raises the StoreFailure that keeps it from there, else ViewBehind at the deadline (monotonic seconds).
         """
+        at_once = True
         while not self._stands_at(wanted):
             parked_at = self._standing.parked_at
             if monotonic() >= deadline or parked_at is not None:
                 raise ViewBehind(self._stamp.name, self.position, wanted, parked_at)
-            if not self.step(wait=deadline - monotonic()):
+            if not self.step(wait=deadline - monotonic(), at_once=at_once):
                 self._give_up_if_failed(wanted, deadline)
                 sleep(_PAUSE)
+            at_once = False
 
     @contextmanager
     def reading(self, wanted: int, deadline: float) -> Iterator[Connection]:
@@ -134,7 +145,8 @@ class Follower:
         """How far it has come, as a transaction on its place sees it; `locked` keeps it there until that ends."""
         found = checkpoint.standing(connection, self._stamp, locked=locked)
         if found is None:
-            raise ForeignView(self._stamp.name)
+            gone = checkpoint.bearer(connection) is None
+            raise ViewDamaged(self._stamp.name) if gone else ForeignView(self._stamp.name)
         return found
 
     def fold_campaign(self, connection: Connection, campaign: str, after: int, up_to: int) -> Iterator[int]:
@@ -146,6 +158,11 @@ class Follower:
             self._projection.fold(connection, page)
             after = page[-1].position
             yield after
+
+    def has_entries(self, campaign: str) -> bool:
+        """Whether the log holds events of the campaign that the view takes in."""
+        reads = dict.fromkeys(self._projection.topics)
+        return bool(self._log.entries(0, 1, reads, stream=campaign))
 
     def unpark(self) -> None:
         """Lets a parked view be tried again, and a failed one at once."""
@@ -202,6 +219,7 @@ class Follower:
             return False
         # In this order: another process may fold what was appended after we asked how long the log is.
         newest = self._log.max_position() if up_to is None else up_to
+        self._newest = newest
         if newest < self.position and up_to is None:
             _logger.warning("log is shorter than the view", **self._named, position=self.position, newest=newest)
             self.place.reset()
@@ -219,7 +237,8 @@ class Follower:
                 return
             page = self._log.entries(before.position, self._limit, self._projection.reads, up_to=newest)
             to = page[-1].position if len(page) == self._limit else newest
-            target = newest if newest - before.position > self._page else before.target
+            far_behind = before.position == 0 or newest - before.position > self._page
+            target = newest if far_behind else before.target
             rate = self._pace.at(to) if target >= to else before.rate
             if checkpoint.advance(connection, self._stamp, before.position, to, target=target, rate=rate) and page:
                 self._projection.fold(connection, page)

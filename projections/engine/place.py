@@ -6,7 +6,7 @@ from typing import Protocol
 
 from sqlalchemy import Connection, MetaData
 
-from domain.errors import StoreUnavailable
+from domain.errors import FabulaError, StoreUnavailable
 from projections.engine.generations import Generations
 from projections.projection import Stamp
 
@@ -75,7 +75,11 @@ class ForeignView(StoreUnavailable):
     """Other code folded the rows that stand there. They are left to it."""
 
     def __init__(self, name: str) -> None:
-        super().__init__(f"another version of the program has taken over the view {name!r}")
+        FabulaError.__init__(
+            self,
+            f"Another version of the program has taken over the view {name!r}. Start this program again in the version that is "
+            f"wanted; or `fabula rebuild {name}` makes the view its own.",
+        )
 
 
 class ViewReplaced(StoreUnavailable):

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Protocol
 
+from psycopg import Error as PsycopgError
 from psycopg import InterfaceError, InternalError, IsolationLevel, OperationalError
 from psycopg.errors import (
     DeadlockDetected,
@@ -91,7 +92,7 @@ class ViewConnections:
             yield
         except PoolTimeout as error:
             raise StoreUnavailable(f"every connection to {self._database} is in use") from error
-        except (DBAPIError, OperationalError) as error:
+        except (DBAPIError, PsycopgError) as error:
             orig = error.orig if isinstance(error, DBAPIError) else error
             if isinstance(orig, _BUSY):
                 raise ViewBusy(str(self._database)) from error

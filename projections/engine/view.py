@@ -16,19 +16,20 @@ from weakref import WeakKeyDictionary
 import structlog
 from sqlalchemy import Connection
 
-from domain.errors import StoreFailure, ViewBehind
+from domain.errors import ViewBehind
 from projections.engine.builds import Builds
 from projections.engine.checkpoint import Standing
 from projections.engine.comparison import Difference
-from projections.engine.failures import ViewBusy
+from projections.engine.failures import ViewBusy, ViewDamaged
 from projections.engine.follower import Follower, place_of
-from projections.engine.place import Storage, ViewReplaced
+from projections.engine.place import ForeignView, Storage, ViewReplaced
 from projections.engine.rebuilding import Progress, campaign_anew, differ, first_difference_of
 from projections.engine.source import Source
 from projections.projection import Projection
 
 _PAUSE = 0.02
-_LONG = 86_400.0
+_PATIENCE = 10.0
+"""Seconds that a check, or a rebuild of one campaign, waits until there is something that serves."""
 
 State = Literal["current", "behind", "rebuilding", "parked", "failed"]
 _Result = TypeVar("_Result")
@@ -108,7 +109,7 @@ class View:
         Never raises: what fails is kept for `status`, `reach` and `reading`.
         """
         try:
-            serving = self._builds.serving()
+            serving = self._serving_or_begun()
             moved = serving is not None and serving.step()
             moved = self._step_building() or moved
             self._tidy_once(busy=moved)
@@ -149,7 +150,7 @@ class View:
         Raises what keeps it from there; then what serves goes on serving, and the build can be gone on with.
         """
         target = self._log.max_position()
-        serving = self._builds.serving()
+        serving = self._serving_or_taken_over()
         if serving is not None and serving.standing().position == 0 and self._builds.building() is None:
             return self._filled(serving, target, progress)  # nothing serves yet, so nothing is built beside it
         building = self._builds.begin()
@@ -160,7 +161,7 @@ class View:
             if not self._step_building():
                 building.raise_what_stops_it()
                 sleep(_PAUSE)
-        self._builds.serving()  # raises where other code has taken the view over meanwhile
+        self.reach(target, monotonic() + _PATIENCE)  # where another process finished it
         progress(target, target)
         outcome = self._rebuilt.get(building) if building is not None else None
         return outcome or Rebuilt(self.name, target, None)
@@ -175,7 +176,7 @@ class View:
             finally:
                 scratch.drop()
 
-        self._in_time(self._log.max_position(), monotonic() + _LONG, anew)
+        self._in_time(self._log.max_position(), monotonic() + _PATIENCE, anew)
 
     def check(self, progress: Progress) -> Difference | None:
         """The first row that is not what a rebuild makes of the log; None when there is none. Changes nothing."""
@@ -188,14 +189,16 @@ class View:
             finally:
                 scratch.drop()
 
-        return self._in_time(self._log.max_position(), monotonic() + _LONG, differing)
+        return self._in_time(self._log.max_position(), monotonic() + _PATIENCE, differing)
 
     def unpark(self) -> None:
         """Lets a parked view, and a parked build of it, be tried again. What cannot be asked now stays as it is."""
-        with suppress(StoreFailure):
+        try:
             for follower in (self._builds.serving(), self._builds.building()):
                 if follower is not None:
                     follower.unpark()
+        except Exception as error:  # noqa: BLE001  # it is met again with the first page
+            self._stopped(error)
 
     def status(self, newest: int) -> ViewStatus:
         """How the view stands, in a log with this newest position. Never raises."""
@@ -206,7 +209,9 @@ class View:
             serving = self._builds.serving()
             self._standing = serving.standing() if serving is not None else Standing(0)
             error = self._error or (serving.failure if serving is not None else None)
-            building = _build_status(self._builds.building())
+            building = _build_status(self._builds.building(), newest)
+        except (ViewBusy, ViewReplaced):  # it is being made, or exchanged, at this moment
+            serving = None
         except Exception as failure:  # noqa: BLE001  # told as the reason why it does not go on
             error = failure
         return self._told(newest, error, building, served=serving is not None)
@@ -235,7 +240,7 @@ class View:
         serving: Follower | None = None
         while True:
             with suppress(ViewReplaced, ViewBusy):
-                serving = self._builds.serving()
+                serving = self._serving_or_begun()
                 if serving is not None:
                     return action(serving)
             if serving is not None:
@@ -245,6 +250,26 @@ class View:
             if monotonic() >= deadline:
                 raise ViewBehind(self.name, serving.position if serving else 0, wanted, self._parked_beside(serving))
 
+    def _serving_or_begun(self) -> Follower | None:
+        """What serves. Where other code folded that, ours is begun beside it."""
+        serving = self._builds.serving()
+        if serving is None and self._builds.building() is None:
+            self._builds.begin()
+        return serving
+
+    def _serving_or_taken_over(self) -> Follower | None:
+        """What serves. What other code has taken over meanwhile is taken back by building ours beside it."""
+        try:
+            serving = self._builds.serving()
+            if serving is not None:
+                with suppress(ViewDamaged):  # it is thrown away by that
+                    serving.standing()
+        except ForeignView:
+            self._builds.take_over()
+            self._error = None
+            return None
+        return serving
+
     def _filled(self, serving: Follower, target: int, progress: Progress) -> Rebuilt:
         serving.unpark()
         while serving.position < target:
@@ -252,6 +277,7 @@ class View:
             if not serving.step(wait=_PAUSE):
                 serving.standing()
                 serving.raise_what_stops_it()
+                sleep(_PAUSE)
         progress(target, target)
         return Rebuilt(self.name, serving.position, None)
 
@@ -282,13 +308,12 @@ class View:
             return False
 
     def _is_finished(self, building: Follower) -> bool:
-        """Whether it has come as far as what serves, which follows the log as well; else as far as the log."""
+        """Whether it has come as far as the log went when it was last folded, and as far as what serves."""
         standing = building.standing()
-        if building.failure is not None or standing.parked_at is not None:
+        if building.failure is not None or standing.parked_at is not None or standing.position < building.newest:
             return False
         serving = self._builds.serving()
-        newest = self._log.max_position() if serving is None else serving.standing().position
-        return standing.position >= newest
+        return serving is None or standing.position >= serving.standing().position
 
     def _swapped(self, building: Follower) -> bool:
         serving = self._builds.serving()
@@ -316,14 +341,15 @@ def _state(standing: Standing, lag: int, error: Exception | None, *, served: boo
     return "behind" if lag else "current"
 
 
-def _build_status(building: Follower | None) -> BuildStatus | None:
+def _build_status(building: Follower | None, newest: int) -> BuildStatus | None:
     if building is None:
         return None
     standing = building.standing()
-    left = max(0, standing.target - standing.position)
+    target = standing.target or newest
+    left = max(0, target - standing.position)
     return BuildStatus(
         position=standing.position,
-        target=standing.target,
+        target=target,
         events_per_second=standing.rate,
         seconds_left=round(left / standing.rate, 1) if standing.rate else None,
         parked_at=standing.parked_at,

@@ -85,6 +85,7 @@ class ViewFile:
         opened = self._current()
         with self._mended(opened), opened.reads.begin() as connection:
             yield connection
+            self._must_be_whole(opened)
 
     def reset(self, *, asked_for: bool = False) -> None:
         """Empties the view in one transaction: no rows, position 0. What somebody asked for is no warning."""
@@ -224,6 +225,12 @@ class ViewFile:
             if opened.identities != self._identities():
                 raise ViewBusy(str(self._path)) from error
             raise
+
+    def _must_be_whole(self, opened: _Opened) -> None:
+        """Raises ViewBusy when a file beside the database was taken away: what was read may be older than it should be."""
+        database, *beside = self._identities()
+        if database == opened.identities[0] and tuple(beside) != opened.identities[1:]:
+            raise ViewBusy(str(self._path))
 
     def _throw_away(self, opened: _Opened) -> None:
         with self._lock:

@@ -4,19 +4,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 import structlog
-from psycopg.errors import InvalidSchemaName, UndefinedTable
+from psycopg import Error as PsycopgError
+from psycopg.errors import InvalidSchemaName, UndefinedColumn, UndefinedTable
 from sqlalchemy import Connection, MetaData, text
 from sqlalchemy.exc import DBAPIError
 
 from projections.engine import checkpoint, generations
-from projections.engine.failures import ViewBusy
+from projections.engine.failures import ViewBusy, ViewDamaged
 from projections.engine.place import ForeignView, ViewReplaced
 from projections.engine.postgresql import ViewConnections
 from projections.projection import Stamp
 
-_GONE = (UndefinedTable, InvalidSchemaName)
+_GONE = (UndefinedTable, UndefinedColumn, InvalidSchemaName)
 # Not to_regclass, which answers out of what the session remembers of the time before it waited.
-_IS_THERE = text("SELECT 1 FROM pg_tables WHERE schemaname = :schema AND tablename = :name")
+_COLUMNS = text("SELECT table_name, column_name FROM information_schema.columns WHERE table_schema = :schema")
 
 _logger = structlog.get_logger(__name__)
 
@@ -73,11 +74,14 @@ class ViewSchema:
         """A schema that was dropped is made again with the next use."""
         try:
             yield
-        except DBAPIError as error:
-            if not isinstance(error.orig, _GONE):
+        except (DBAPIError, PsycopgError) as error:
+            if not isinstance(error.orig if isinstance(error, DBAPIError) else error, _GONE):
                 raise
             self._prepared = False
             raise ViewBusy(self._schema) from error
+        except ViewDamaged:
+            self.drop()
+            raise
 
     def _prepare(self) -> None:
         if self._prepared:
@@ -91,12 +95,12 @@ class ViewSchema:
 
     def _is_ours(self, connection: Connection) -> bool:
         """Whether this code folded the rows. Raises ForeignView when other code of the same view did."""
-        table = {"schema": self._schema, "name": checkpoint.checkpoint.name}
-        if connection.execute(_IS_THERE, table).first() is None:
+        found = {tuple(row) for row in connection.execute(_COLUMNS, {"schema": self._schema})}
+        if not _columns(checkpoint.metadata) <= found:
             return False
         bearer = checkpoint.bearer(connection)
         if bearer == self._stamp:
-            return True
+            return _columns(self._tables) <= found
         if bearer is not None and (bearer.name, bearer.version) == (self._stamp.name, self._stamp.version):
             raise ForeignView(self._stamp.name)
         return False
@@ -118,3 +122,7 @@ def dropped(connection: Connection, schema: str) -> bool:
     if found:
         connection.execute(text(f'DROP SCHEMA "{schema}" CASCADE'))
     return bool(found)
+
+
+def _columns(tables: MetaData) -> set[tuple[str, str]]:
+    return {(table.name, column.name) for table in tables.tables.values() for column in table.columns}

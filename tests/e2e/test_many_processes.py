@@ -82,9 +82,9 @@ def test_stories_played_at_once_through_two_servers_beside_two_workers_lose_and_
         one, other = (
             start(Launch(tmp_path / name, model.endpoint, environment=environment)) for name in ("one", "other")
         )
+        servers = one.until_ready(), other.until_ready()
         for name in ("first", "second"):
             stack.enter_context(worker(database_url, tmp_path / name))
-        servers = one.until_ready(), other.until_ready()
         pool = stack.enter_context(ThreadPoolExecutor(STORIES))
         players = list(pool.map(lambda number: play(number, servers), range(STORIES)))
         told = {player.campaign: len(player.endings()) for player in players}
@@ -116,6 +116,17 @@ def assert_nothing_is_lost_or_doubled(url: str, told: dict[str, int], narrations
 
 @pytest.mark.parametrize("number", [2, 15])
 def test_a_worker_ends_in_order_when_it_is_told_to(database_url: str, tmp_path: Path, number: int) -> None:
+    SqlEventLog(PostgresqlStore(database_url), TickingClock(), NumberedNames()).close()
     with worker(database_url, tmp_path / "worker") as working:
         working.send_signal(number)
         assert working.wait(ANSWER_SECONDS) == 0
+
+
+def test_a_worker_without_a_store_makes_none_and_says_so(tmp_path: Path) -> None:
+    home = tmp_path / "mistyped"
+    said = subprocess.run(
+        [str(FABULA), "worker", "--home", str(home)], capture_output=True, text=True, check=False, timeout=60
+    )
+    assert (said.returncode, said.stdout) == (2, "")
+    assert said.stderr.startswith(f"{home} holds no store.")
+    assert not home.exists()

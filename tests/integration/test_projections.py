@@ -444,7 +444,7 @@ def test_a_view_that_other_code_folded_is_built_anew(log: SqlEventLog, directory
     with capture_logs() as logged:
         assert digests(opening()) == before
     assert [(entry["event"], entry["view"]) for entry in logged if entry["log_level"] == "warning"] == [
-        ("view of other code is built anew", "story")
+        ("view is of other code", "story")
     ]
     assert WORDS not in str(logged)
 
@@ -468,7 +468,7 @@ def test_a_running_program_stands_aside_for_other_code(log: SqlEventLog, opening
     older, newer = opening([SEEN]), opening([replace(SEEN, sources=("projections.story",))])
     older.catch_up()
     newer.catch_up()
-    with pytest.raises(StoreUnavailable, match="another version of the program"):
+    with pytest.raises(StoreUnavailable, match="Another version of the program"):
         positions(older)
     assert [(status.state, status.error) for status in older.status()] == [("failed", "ForeignView")]
     assert positions(newer) == [1]

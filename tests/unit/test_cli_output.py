@@ -139,7 +139,7 @@ def test_a_build_beside_and_a_parked_view_are_told_below_the_table() -> None:
         "parked_at": None,
         "error": None,
     }
-    standing = [
+    standing: list[dict[str, Any]] = [
         {"name": "campaigns", "parked_at": None, "error": None, "rebuilding": None},
         {"name": "story", "parked_at": None, "error": None, "rebuilding": build},
         {

@@ -160,14 +160,17 @@ class RowDifference(BaseModel):
 
 
 class ProjectionCheck(BaseModel):
-    """Whether a view is what the log makes of it."""
+    """Whether a view is what the log makes of it, up to `position`; a view that is parked has come no further."""
 
     model_config = with_examples(
-        {"name": "story", "ok": True, "difference": None}, {"name": "story", "ok": False, "difference": _DIFFERENCE}
+        {"name": "story", "ok": True, "position": 4211, "parked_at": None, "difference": None},
+        {"name": "story", "ok": False, "position": 4211, "parked_at": None, "difference": _DIFFERENCE},
     )
 
     name: str
     ok: bool
+    position: int
+    parked_at: int | None
     difference: RowDifference | None
 
 
@@ -180,7 +183,7 @@ class ProjectionList(BaseModel):
 
 
 class HealthShape(BaseModel):
-    """Whether the program can be used now. `position` is that of the newest event.
+    """Whether the program can be used now. `position` is that of the newest event; `detail` says what to do, if anything.
 
     `public_endpoint`: stories are told at an endpoint that the environment allows although it is public.
     """
@@ -192,6 +195,7 @@ class HealthShape(BaseModel):
             "position": 4211,
             "public_endpoint": False,
             "projections": [_PROJECTION],
+            "detail": "Everything is up to date.",
         }
     )
 
@@ -200,3 +204,4 @@ class HealthShape(BaseModel):
     position: int
     public_endpoint: bool
     projections: list[ProjectionShape]
+    detail: str
