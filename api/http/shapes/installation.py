@@ -72,7 +72,10 @@ class SettingsChange(Settings):
 
     public_endpoint: Annotated[
         bool | None,
-        Field(description="As the settings say it, or absent: the environment decides it, and it cannot be set."),
+        Field(
+            description="As the settings say it, or absent: the environment decides it, and it cannot be set.",
+            json_schema_extra={"readOnly": True},
+        ),
     ] = None
 
     _whole_numbers = field_validator("*", mode="before")(as_integer)
