@@ -163,7 +163,7 @@ def fold(connection: Connection, entries: Sequence[LogEntry]) -> None:
     stale, dropped = set(rows), set()
     for entry in entries:
         turn = entry.stream, str(entry.turn)
-        if entry.topic == TurnOpened.topic:
+        if entry.topic == _OPENED:
             rows[turn] = _opened(entry)
         elif isinstance(entry.event, CampaignDeleted):
             dropped.add(entry.event.campaign)
@@ -174,10 +174,11 @@ def fold(connection: Connection, entries: Sequence[LogEntry]) -> None:
 
 
 def _turns_from_before(entries: Sequence[LogEntry]) -> set[_Turn]:
-    opened = {(entry.stream, str(entry.turn)) for entry in entries if entry.topic == TurnOpened.topic}
+    opened = {(entry.stream, str(entry.turn)) for entry in entries if entry.topic == _OPENED}
     return {(entry.stream, entry.turn) for entry in entries if entry.turn is not None} - opened
 
 
+_OPENED = TurnOpened.topic
 _EMPTY = vars(PromptRow("", "", "narration", 0, ""))
 
 
@@ -188,19 +189,17 @@ def _opened(entry: LogEntry) -> dict[str, Any]:
 
 def _change(row: dict[str, Any], entry: LogEntry) -> None:
     """Changes the row in place."""
-    match entry.topic, entry.event:
-        case PromptSent.topic, _:  # where it stands says enough: the record is there
-            row["position"] = entry.position
-        case PlayerActed.topic, NodeOutline(node=node):
-            row["player_node"] = node
-        case NarrationAccepted.topic, NodeOutline(node=node):  # also late, after the turn was closed as interrupted
-            row["node"], row["ended"], row["error"], row["closed_at"] = node, "accepted", None, entry.at
-        case ReplyAccounted.topic, AccountOutline(accounting=accounting):
+    match entry.event:
+        case AccountOutline(accounting=accounting):
             row["accounting"] = orjson.dumps(accounting).decode()
-        case TurnFailed.topic, FailureOutline(stage=stage, error=error):
+        case NodeOutline(node=node) if entry.topic == PlayerActed.topic:
+            row["player_node"] = node
+        case NodeOutline(node=node):  # also late, after the turn was closed as interrupted
+            row["node"], row["ended"], row["error"], row["closed_at"] = node, "accepted", None, entry.at
+        case FailureOutline(stage=stage, error=error):
             row["ended"], row["error"], row["closed_at"] = stage, error, entry.at
-        case _:
-            pass
+        case _:  # the record of its prompt: where it stands says enough
+            row["position"] = entry.position
 
 
 def _stored(connection: Connection, turns: set[_Turn]) -> _Rows:
