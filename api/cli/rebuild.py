@@ -13,7 +13,7 @@ from api.cli.stores import existing_store
 from api.config import Config
 from api.use_cases.views import check_answer, projections_answer, rebuild_view
 from api.wiring import Store
-from domain.errors import UnknownProjection
+from domain.errors import StoreFailure, UnknownProjection
 from projections.engine.engine import Engine
 from projections.engine.rebuilding import Progress as Told
 
@@ -25,13 +25,22 @@ _LONGEST_VALUE = 300
 def rebuild(config: Config, names: Sequence[str], campaign: str | None, *, as_json: bool) -> None:
     """Builds the named views, or all, anew; or the rows of one story in them.
 
-    Raises UnknownProjection before any is touched, UnknownCampaign, or what keeps a view from its end.
+    Raises UnknownProjection before any is touched, UnknownCampaign, or, when the others are done, what kept the first that
+    was not from its end.
     """
+    failures: list[StoreFailure] = []
     with existing_store(config) as store:
         for name, told in _one_by_one(store, names):
-            if rebuild_view(store, name, campaign, told):
-                messages().print(f"{name}: its rows were not what the log makes of them; they are now.", markup=False)
+            try:
+                if rebuild_view(store, name, campaign, told):
+                    messages().print(
+                        f"{name}: its rows were not what the log makes of them; they are now.", markup=False
+                    )
+            except StoreFailure as failure:
+                failures.append(failure)
         _print(store.views, as_json=as_json)
+    if failures:
+        raise failures[0]
 
 
 def check(config: Config, names: Sequence[str], *, as_json: bool) -> None:

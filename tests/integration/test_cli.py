@@ -442,6 +442,12 @@ def test_a_parked_view_says_where_and_what_to_do(shell: Shell, played: str) -> N
     assert shell.run("story", played) == 0, "what served before serves on"
     shutil.rmtree(shell.home / "views")
     assert shell.run("rebuild", "story") == 3
+    assert shell.run("rebuild") == 3
+    assert {view["name"]: view["state"] for view in shell.json("rebuild", "--status", status=1)["projections"]} == {
+        "campaigns": "current",
+        "story": "parked",
+        "prompts": "parked",  # which reads that event as well
+    }
     assert shell.run("rebuild", "--status") == 1
     assert f"story cannot take in the event at position {position} (LogDamaged). `fabula rebuild" in shell.out
     assert shell.run("story", played) == 3
