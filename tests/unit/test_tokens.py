@@ -6,7 +6,7 @@ from threading import Thread
 
 import pytest
 import tiktoken
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from adapters.tokens import ENCODING, LONGEST_TOKEN, PIECE, TiktokenCounter
@@ -72,13 +72,16 @@ def test_an_end_that_is_parted_otherwise_than_the_whole_is_still_short_enough(co
 
 
 @settings(deadline=None)
+@example("\U0001a340'll", 5)
 @given(FRAGMENTS, st.integers(0, 60))
 def test_a_tail_is_an_end_that_fits_and_little_shorter_than_it_could_be(text: str, tokens: int) -> None:
     counter = TiktokenCounter()
     tail = counter.tail(text, tokens)
     assert text.endswith(tail)
     assert counter.count(tail) <= tokens
-    assert counter.count(tail) >= min(tokens, counter.count(text)) - 3
+    # A character that is parted goes with up to three tokens; and what follows it may be fewer tokens when it stands first:
+    # "'ll" is one, and two after a character of another kind.
+    assert counter.count(tail) >= min(tokens, counter.count(text)) - 3 - 2
 
 
 def test_a_long_text_is_counted_about_as_it_would_be_at_once(counter: TokenCounter) -> None:
