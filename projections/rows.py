@@ -1,6 +1,4 @@
-"""Many rows into one table at once. A rebuild writes hundreds of thousands, and SQLAlchemy's way to the driver costs more
-a row than the database's; PostgreSQL takes them by COPY, several times as fast as by INSERT.
-"""
+"""Many rows into one table at once, past SQLAlchemy's way to the driver: by one `executemany`, or by COPY in PostgreSQL."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter

@@ -48,9 +48,7 @@ def existing_log(config: Config) -> Iterator[SqlEventLog]:
 
 
 def keep_what_is_loaded() -> None:
-    """What a program has loaded by the time it begins is there to its end. Told so, Python does not look through it for
-    garbage again and again, which takes a tenth of a rebuild.
-    """
+    """Tells Python not to look for garbage, with each page of a rebuild, in what is there to the end of the program."""
     gc.collect()
     gc.freeze()
 

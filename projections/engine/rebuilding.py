@@ -2,9 +2,9 @@
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from contextlib import suppress
 from time import sleep
 
+import structlog
 from sqlalchemy import Connection, Table, delete, select
 
 from projections.engine import checkpoint
@@ -24,22 +24,30 @@ _TRIES = 3
 _PAUSE = 0.02
 _ROWS_AT_ONCE = 500
 
+_logger = structlog.get_logger(__name__)
+
 
 def differ(serving: Follower, building: Follower) -> bool | None:
     """Whether two builds hold other rows at one position; None when they are far apart, or cannot be read."""
-    # Whatever stands in the old one, and however it comes to be unreadable: that is no reason not to replace it.
-    with suppress(Exception):
-        if serving.standing().position < building.position - NEAR:
-            return None
-        for _ in range(_TRIES):
-            while serving.position < building.position and serving.step():
-                pass
-            with serving.place.reading() as old:
-                position = serving.standing_in(old).position
-                if _brought_to(building, position):
-                    with building.place.reading() as new:
-                        if building.standing_in(new).position == position:
-                            return _noted(building, digest_of(new, building.tables)) != digest_of(old, serving.tables)
+    try:
+        return _differ(serving, building)
+    except Exception as error:  # noqa: BLE001  # however the old one comes to be unreadable: it is replaced all the more
+        _logger.warning("views could not be compared", view=serving.stamp.name, error=type(error).__name__)
+        return None
+
+
+def _differ(serving: Follower, building: Follower) -> bool | None:
+    if serving.standing().position < building.position - NEAR:
+        return None
+    for _ in range(_TRIES):
+        while serving.position < building.position and serving.step():
+            pass
+        with serving.place.reading() as old:
+            position = serving.standing_in(old).position
+            if _brought_to(building, position):
+                with building.place.reading() as new:
+                    if building.standing_in(new).position == position:
+                        return _noted(building, digest_of(new, building.tables)) != digest_of(old, serving.tables)
     return None
 
 
