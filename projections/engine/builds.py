@@ -34,6 +34,11 @@ class Builds:
         self._was_ours = False
         self._belongs_to_others: int | None = None
 
+    def known(self) -> Generations:
+        """Which builds there are."""
+        with self._lock:
+            return self._look()
+
     def serving(self) -> Follower | None:
         """The build that serves; None while that is one of other code, beside which ours is to be built.
 

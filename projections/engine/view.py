@@ -22,6 +22,7 @@ from projections.engine.checkpoint import Standing
 from projections.engine.comparison import Difference
 from projections.engine.failures import ViewBusy, ViewDamaged
 from projections.engine.follower import Follower, place_of
+from projections.engine.generations import Generations
 from projections.engine.place import ForeignView, Storage, ViewReplaced
 from projections.engine.rebuilding import Progress, campaign_anew, differ, first_difference_of
 from projections.engine.source import Source
@@ -95,7 +96,7 @@ class View:
         self._builds = Builds(storage, projection, log, page=page)
         self._error: Exception | None = None
         self._standing = Standing(0)
-        self._tidied = False
+        self._tidied_for: Generations | None = None
         self._rebuilt: WeakKeyDictionary[Follower, Rebuilt] = WeakKeyDictionary()
 
     @property
@@ -325,10 +326,11 @@ class View:
         return True
 
     def _tidy_once(self, *, busy: bool) -> None:
-        """Once nothing of what came before is needed any more."""
-        if not busy and not self._tidied and self._error is None:
+        """Once after each change of builds: whoever swapped them may have been killed before it removed the old one."""
+        known = self._builds.known()
+        if not busy and known != self._tidied_for and self._error is None:
             self._builds.tidy()
-            self._tidied = True
+            self._tidied_for = known
 
 
 def _state(standing: Standing, lag: int, error: Exception | None, *, served: bool) -> State:
