@@ -24,3 +24,26 @@ STORY_BEGINS = "[The story so far.]"
 
 CONTINUE_HINT = "[Continue the story from where it stands. The player's character waits and watches for now.]"
 """Stands in the place of an action when the player has asked the narrator to go on."""
+
+SCENE_LABEL = "Scene:"
+"""Opens the rendered scene line: `Scene: <summary> (at <location name>)`."""
+
+HEADING_ENTITIES = "Who and what exists:"
+HEADING_HELD = "Who holds what:"
+HEADING_FACTS = "Established:"
+HEADING_WITHDRAWN = "No longer true:"
+HEADING_RELATIONSHIPS = "Between them:"
+HEADING_THREADS = "Still open:"
+
+STATE_HEADINGS = (
+    HEADING_ENTITIES,
+    HEADING_HELD,
+    HEADING_FACTS,
+    HEADING_WITHDRAWN,
+    HEADING_RELATIONSHIPS,
+    HEADING_THREADS,
+)
+"""The headings of a rendered state, in their order. Each stands on a line of its own, its entries indented below."""
+
+FENCE_LABEL = "state"
+"""The label of the fence that a narrator ends a reply with."""
