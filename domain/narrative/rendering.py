@@ -25,8 +25,8 @@ MOST_ENTITIES = 60
 
 MOST_HELD = 60
 
-ENTRY_CHARACTERS = 400
-"""The most characters of an entry; a longer one ends in an ellipsis."""
+ENTITY_CHARACTERS = 600
+"""The most characters that are said of an entity; more ends in an ellipsis. Other entries are short by what they hold."""
 
 CORRECTED = "(corrected by the player)"
 """Marks what is the player's word."""
@@ -58,7 +58,7 @@ def _marks(document: Document) -> _Marks:
 
 
 def _under(heading: str, entries: Iterable[str]) -> list[str]:
-    listed = [f"  {_clipped(_line(entry))}" for entry in entries]
+    listed = [f"  {_line(entry)}" for entry in entries]
     return [heading, *listed] if listed else []
 
 
@@ -89,7 +89,8 @@ def _entity(entity: Entity, *, present: bool) -> str:
         *(f"{name}: {_said(value)}" for name, value in entity.attributes.items()),
         entity.description,
     )
-    return "; ".join(part for part in parts if part.strip())
+    said = _line("; ".join(part for part in parts if part.strip()))
+    return said if len(said) <= ENTITY_CHARACTERS else f"{said[: ENTITY_CHARACTERS - 1]}…"
 
 
 def _held(document: Document, marks: _Marks) -> Iterator[str]:
@@ -152,7 +153,3 @@ def _said(value: Scalar) -> str:
 
 def _line(text: str) -> str:
     return " ".join(text.split())
-
-
-def _clipped(line: str) -> str:
-    return line if len(line) <= ENTRY_CHARACTERS else f"{line[: ENTRY_CHARACTERS - 1]}…"

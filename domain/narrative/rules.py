@@ -24,11 +24,11 @@ By = Literal["narrator", "player"]
 Event = Mapping[str, Any]
 
 _SECTIONS: tuple[Section, ...] = ("entities", "facts", "relationships", "threads")
-_ONE: Mapping[Section, str] = {
-    "entities": "entity",
-    "facts": "fact",
-    "relationships": "relationship",
-    "threads": "thread",
+_A: Mapping[Section, str] = {
+    "entities": "an entity",
+    "facts": "a fact",
+    "relationships": "a relationship",
+    "threads": "a thread",
 }
 _MADE_BY: Mapping[Section, str] = {
     "entities": "create_entity",
@@ -44,7 +44,7 @@ def unknown_reference(document: Document, event: Event) -> Refusal | None:
         if not any(key in getattr(document, each) for each in _SECTIONS):
             return Refusal(
                 "unknown_reference",
-                f"There is no {_ONE[section]} {quoted(key)} for `{field.name}`. Name one that the state lists, or make it "
+                f"{quoted(key)}, for `{field.name}`, is not the id of {_A[section]}. Name one that the state lists, or make it "
                 f"first with `{_MADE_BY[section]}`.",
             )
     return None
@@ -67,10 +67,10 @@ def _references(event: Event) -> Iterator[tuple[Field, Section, str]]:
 def _wrong_kind(document: Document, event: Event) -> Refusal | None:
     for field, section, key in _references(event):
         if key not in getattr(document, section):
-            is_one = next(_ONE[each] for each in _SECTIONS if key in getattr(document, each))
+            is_one = next(_A[each] for each in _SECTIONS if key in getattr(document, each))
             return Refusal(
                 "wrong_entity_type",
-                f"{quoted(key)} is the id of a {is_one}. `{field.name}` needs that of an existing {_ONE[section]}.",
+                f"{quoted(key)} is the id of {is_one}, and `{field.name}` needs that of {_A[section]}.",
             )
     return None
 
@@ -165,7 +165,7 @@ def _resolve_thread(document: Document, event: Event, _: By) -> Refusal | None:
 def _duplicate(section: Section, key: str, todo: str) -> Refusal:
     return Refusal(
         "duplicate_entity",
-        f"There is a {_ONE[section]} {quoted(key)} already. {todo}.".replace("a entity", "an entity"),
+        f"There is {_A[section]} {quoted(key)} already. {todo}.",
     )
 
 

@@ -18,6 +18,7 @@ SLUG_CHARACTERS = 64
 LABEL_CHARACTERS = 64
 NAME_CHARACTERS = 120
 PHRASE_CHARACTERS = 200
+VALUE_CHARACTERS = 300
 SENTENCES_CHARACTERS = 600
 ALIASES = 12
 PRESENT = 40
@@ -108,7 +109,7 @@ _EVENTS = (
             _text("description", SENTENCES_CHARACTERS, optional=True, blank=True),
             Field("aliases", "text", NAME_CHARACTERS, optional=True, entries=ALIASES),
         ),
-        "somebody or something new exists",
+        f"something new exists; types: {', '.join(SUGGESTED_TYPES)} or another word",
     ),
     EventType("rename_entity", (_entity("entity"), _text("name", NAME_CHARACTERS)), "it has another name"),
     EventType(
@@ -126,7 +127,7 @@ _EVENTS = (
         (
             _entity("entity"),
             _text("attribute", LABEL_CHARACTERS),
-            Field("value", "value", PHRASE_CHARACTERS, nullable=True),
+            Field("value", "value", VALUE_CHARACTERS, nullable=True),
         ),
         "a trait or figure of it; null removes it",
     ),
@@ -138,7 +139,7 @@ _EVENTS = (
             _text("predicate", PHRASE_CHARACTERS),
             _entity("subject", optional=True),
             _entity("object", optional=True),
-            Field("value", "value", SENTENCES_CHARACTERS, optional=True),
+            Field("value", "value", VALUE_CHARACTERS, optional=True),
             _slug("fact_id", optional=True),
         ),
         "something is established",
