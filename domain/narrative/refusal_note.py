@@ -5,6 +5,7 @@ from collections.abc import Sequence
 
 from domain.narrative.refusals import Refused
 from domain.narrative.vocabulary import LARGEST_NUMBER
+from domain.text import without_lone_surrogates
 
 OPENING = "These changes of your last block were refused. Where the story still means them, send them again, mended:"
 
@@ -60,4 +61,4 @@ def _cut(text: str) -> str:
 def _json(value: object) -> str:
     # Escapes keep white space of any kind on the line; everything else stays as it was sent.
     line = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return " ".join(line.split())
+    return " ".join(without_lone_surrogates(line)[0].split())

@@ -5,6 +5,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from pydantic import BaseModel, ConfigDict
 
+from domain.text import without_lone_surrogates
+
 RefusalCode = Literal[
     "unknown_type",
     "unknown_field",
@@ -56,6 +58,6 @@ QUOTED_CHARACTERS = 64
 
 
 def quoted(text: str) -> str:
-    """Text of others as a refusal names it: on one line, and at most so long."""
-    line = " ".join(text.split())
+    """Text of others as a refusal names it: on one line, at most so long, and such as can be stored."""
+    line = " ".join(without_lone_surrogates(text)[0].split())
     return f"“{line if len(line) <= QUOTED_CHARACTERS else line[: QUOTED_CHARACTERS - 1] + '…'}”"
