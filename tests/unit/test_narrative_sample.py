@@ -8,6 +8,7 @@ from domain.narrative.document import EMPTY, Document
 from domain.narrative.judging import Judgement, judge
 from domain.narrative.refusals import RefusalCode
 from domain.narrative.rules import By
+from domain.narrative.vocabulary import EventType, Field
 
 Event = Mapping[str, Any]
 
@@ -99,6 +100,21 @@ class Given:
 
 def given(*events: Event, by: By = "narrator", after: Document = STATE) -> Given:
     return Given(accepted(after, *events, by=by))
+
+
+EXISTING = {"entities": "lamp", "facts": "f1", "relationships": "r1", "threads": "missing-log"}
+
+
+def filled(field: Field, offset: int = 0) -> Any:
+    """A good value of a field: something that exists, or as much text as it takes, or `offset` more than that."""
+    single = EXISTING[field.refers_to] if field.refers_to else "x" * (field.most + offset)
+    return single if field.entries is None else [single] * (field.entries + offset)
+
+
+def whole(kind: EventType) -> dict[str, Any]:
+    """An event with all of its fields, which breaks no rule of the sample."""
+    other = {"owner": "imani", "location": "vale"}
+    return event(kind.name, **{field.name: other.get(field.name, filled(field)) for field in kind.fields})
 
 
 def test_the_sample_holds_something_of_everything() -> None:
