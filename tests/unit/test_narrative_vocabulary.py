@@ -5,7 +5,7 @@ from typing import Any
 
 import jsonschema_rs
 import pytest
-import xllamacpp
+import xllamacpp  # type: ignore[import-untyped]  # a compiled module without stubs
 
 from domain.narrative.document import EMPTY, Document
 from domain.narrative.judging import judge
