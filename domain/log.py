@@ -28,6 +28,18 @@ class Execution:
 
 
 @dataclass(frozen=True)
+class Activity:
+    """How much of a campaign there is: accepted narrations, nodes with the opening, and when its newest turn was opened.
+
+    `played_at` is RFC 3339 in UTC, None before the first turn.
+    """
+
+    turns: int
+    nodes: int
+    played_at: str | None
+
+
+@dataclass(frozen=True)
 class StoredSettings:
     """The installation's settings as stored, and the position at which each changed field was last set."""
 
@@ -130,6 +142,10 @@ class EventLog(Protocol):
 
     def campaign_times(self, campaign: str) -> tuple[str, str]:
         """When the campaign was created and last revised, in RFC 3339. Raises UnknownCampaign."""
+        ...
+
+    def activity(self, campaigns: Sequence[str]) -> Mapping[str, Activity]:
+        """How much of these campaigns there is, by campaign; those that are not there left out."""
         ...
 
     def node(self, campaign: str, node: int) -> NodeFacts:

@@ -1,20 +1,22 @@
-"""The list of campaigns: one row each, newest first."""
+"""The list of campaigns: one row each, newest first.
+
+How far each has been played is in the log's own tables, where every append counts it: were it counted here, nearly all
+events of the log would have to be read for a few rows.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Column, Connection, Integer, MetaData, Table, Text, bindparam, delete, select
+from pydantic import AliasPath, BaseModel, Field
+from sqlalchemy import Column, Connection, MetaData, Table, Text, bindparam, delete, func, select, update
 
 from domain.campaign.events import (
     CampaignDeleted,
     CampaignRevised,
     CampaignStarted,
-    NarrationAccepted,
-    NodeRevised,
-    PlayerActed,
-    TurnOpened,
 )
+from domain.campaign.settings import Name
 from domain.event import LogEntry
 from projections.projection import Position, Projection, whole
 from projections.rows import RowWriter, change
@@ -29,9 +31,6 @@ campaign = Table(
     Column("title", Text, nullable=False),
     Column("created_at", Text, nullable=False),
     Column("revised_at", Text, nullable=False),
-    Column("turns", Integer, nullable=False),
-    Column("nodes", Integer, nullable=False),
-    Column("played_at", Text),
 )
 
 
@@ -39,8 +38,7 @@ campaign = Table(
 class CampaignRow:
     """A campaign as a list shows it.
 
-    `created` is the log position of its start. `turns` counts accepted narrations, `nodes` all nodes, the opening
-    included. Times are RFC 3339 in UTC; `played_at` is when its newest turn was opened, None before the first.
+    `created` is the log position of its start. Times are RFC 3339 in UTC.
     """
 
     campaign: str
@@ -48,9 +46,6 @@ class CampaignRow:
     title: str
     created_at: str
     revised_at: str
-    turns: int = 0
-    nodes: int = 1
-    played_at: str | None = None
 
 
 @dataclass(frozen=True)
@@ -61,8 +56,24 @@ class CampaignPage:
     next: int | None
 
 
+class StartOutline(BaseModel):
+    """Of a campaign's start: its title."""
+
+    title: Name = Field(validation_alias=AliasPath("settings", "title"))
+
+
+class RevisionOutline(BaseModel):
+    """Of a campaign's revision: its new title, where it has one."""
+
+    title: Name | None = Field(default=None, validation_alias=AliasPath("changes", "title"))
+
+
 _Row = dict[str, Any]
-_BY_NAME = select(campaign).where(campaign.c.campaign.in_(bindparam("names", expanding=True)))
+_REVISE = (
+    update(campaign)
+    .where(campaign.c.campaign == bindparam("of"))
+    .values(revised_at=bindparam("to_revised_at"), title=func.coalesce(bindparam("to_title"), campaign.c.title))
+)
 _FORGET = delete(campaign).where(campaign.c.campaign == bindparam("of"))
 _WRITE = RowWriter(campaign)
 _NEWEST = select(campaign).order_by(campaign.c.created.desc()).limit(bindparam("most"))
@@ -77,60 +88,43 @@ def page(connection: Connection, *, limit: int, after: int | None = None) -> Cam
 
 def fold(connection: Connection, entries: Sequence[LogEntry]) -> None:
     """Brings the rows of the campaigns that occur among the entries up to date."""
-    rows = _stored(connection, {entry.stream for entry in entries})
-    stale = set(rows)
+    begun: dict[str, _Row] = {}
+    revised: dict[str, _Row] = {}
+    gone: set[str] = set()
     for entry in entries:
-        if isinstance(entry.event, CampaignDeleted):
-            stale.add(entry.event.campaign)
-            rows.pop(entry.event.campaign, None)
-        elif isinstance(entry.event, CampaignStarted):
-            rows[entry.stream] = vars(_started(entry, entry.event))
-        else:
-            _note(rows[entry.stream], entry)
-    _store(connection, stale, list(rows.values()))
+        event: Any = entry.event
+        if entry.topic == CampaignStarted.topic:
+            begun[entry.stream] = _started(entry, event.title)
+        elif entry.topic == CampaignRevised.topic:
+            revised[entry.stream] = _revised(entry, event.title, revised.get(entry.stream))
+        else:  # one of this name may be begun anew after it
+            gone.add(event.campaign)
+            begun.pop(event.campaign, None)
+            revised.pop(event.campaign, None)
+    change(connection, _FORGET, [{"of": name} for name in sorted(gone)])
+    _WRITE.add(connection, begun.values())
+    change(connection, _REVISE, list(revised.values()))
 
 
-def _started(entry: LogEntry, event: CampaignStarted) -> CampaignRow:
-    return CampaignRow(entry.stream, entry.position, event.settings.title, entry.at, entry.at)
+def _started(entry: LogEntry, title: str) -> _Row:
+    times = {"created_at": entry.at, "revised_at": entry.at}
+    return {"campaign": entry.stream, "created": entry.position, "title": title, **times}
 
 
-def _note(row: _Row, entry: LogEntry) -> None:
-    """Changes the row in place: of hundreds of thousands of events most are noted here."""
-    match entry.topic:
-        case TurnOpened.topic:
-            row["played_at"] = entry.at
-        case PlayerActed.topic | NodeRevised.topic:
-            row["nodes"] += 1
-        case NarrationAccepted.topic:
-            row["nodes"] += 1
-            row["turns"] += 1
-        case CampaignRevised.topic if isinstance(entry.event, CampaignRevised):
-            title = entry.event.changes.title
-            row |= {"revised_at": entry.at} | ({} if title is None else {"title": title})
-        case _:
-            pass
-
-
-def _stored(connection: Connection, names: set[str]) -> dict[str, _Row]:
-    rows = connection.execute(_BY_NAME, {"names": sorted(names)}).mappings()
-    return {row["campaign"]: dict(row) for row in rows}
-
-
-def _store(connection: Connection, stale: set[str], rows: list[_Row]) -> None:
-    if stale:
-        change(connection, _FORGET, [{"of": name} for name in sorted(stale)])
-    if rows:
-        _WRITE.add(connection, rows)
+def _revised(entry: LogEntry, title: str | None, before: _Row | None) -> _Row:
+    """What is to be changed, with an earlier revision's title where this one names none."""
+    earlier = before["to_title"] if before is not None else None
+    return {"of": entry.stream, "to_revised_at": entry.at, "to_title": earlier if title is None else title}
 
 
 CAMPAIGNS = Projection(
     name="campaigns",
-    version=1,
+    version=2,
     tables=metadata,
     reads={
-        **whole(CampaignStarted, CampaignRevised, CampaignDeleted),
-        # That they happened is enough.
-        **dict.fromkeys((TurnOpened.topic, PlayerActed.topic, NarrationAccepted.topic, NodeRevised.topic)),
+        CampaignStarted.topic: StartOutline,
+        CampaignRevised.topic: RevisionOutline,
+        **whole(CampaignDeleted),
     },
     fold=fold,
     sources=(__name__,),

@@ -34,11 +34,17 @@ def change(connection: Connection, statement: UpdateBase, rows: Sequence[Mapping
     """Executes a statement for each of the rows, at once. PostgreSQL's driver would do so in its pipeline mode, which hangs
     with large rows: there it is one after the other, and a page changes few rows that an earlier page wrote.
     """
-    if connection.dialect.name != "postgresql":
-        connection.execute(statement, rows)
+    if not rows:
         return
-    for row in rows:
-        connection.execute(statement, row)
+    words: Any = statement.compile(dialect=connection.dialect)
+    if connection.dialect.name == "postgresql":
+        cursor: Any = connection.connection.cursor()
+        with cursor:
+            for row in rows:
+                cursor.execute(str(words), {**words.params, **row})
+    else:
+        names = words.positiontup
+        connection.exec_driver_sql(str(words), [tuple(map({**words.params, **row}.get, names)) for row in rows])
 
 
 def _copy(connection: Connection, statement: str, values: Sequence[tuple[Any, ...]]) -> None:

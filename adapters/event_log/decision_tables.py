@@ -33,7 +33,7 @@ from domain.event import DomainEvent, Recorded
 from domain.installation import SettingsChanged
 from domain.prompt.events import PromptSent, ReplyAccounted
 
-_NEW_CAMPAIGN = inserting(campaign, without=("open_turn", "last_prompt"))
+_NEW_CAMPAIGN = inserting(campaign, without=("played_at", "open_turn", "last_prompt"))
 _NEW_NODE = inserting(node)
 _NEW_BRANCH = inserting(branch, without=("name", "folded"))
 _NEW_TURN = inserting(
@@ -66,10 +66,13 @@ _GROW = Prepared(
         last_branch=case(
             (campaign.c.last_branch > bindparam("new_branch"), campaign.c.last_branch), else_=bindparam("new_branch")
         ),
+        turns=campaign.c.turns + bindparam("more_turns"),
     )
 )
 _MOVE = Prepared(update(campaign).where(THIS_CAMPAIGN).values(head=bindparam("to_head"), tip=bindparam("to_tip")))
-_OPEN = Prepared(update(campaign).where(THIS_CAMPAIGN).values(open_turn=bindparam("to_turn")))
+_OPEN = Prepared(
+    update(campaign).where(THIS_CAMPAIGN).values(open_turn=bindparam("to_turn"), played_at=bindparam("to_played_at"))
+)
 _CLOSE = Prepared(
     update(campaign).where(THIS_CAMPAIGN, campaign.c.open_turn == bindparam("ended_turn")).values(open_turn=None)
 )
@@ -170,6 +173,7 @@ def _fold_start(connection: Connection, recorded: Recorded, happened: CampaignSt
         "tip": OPENING,
         "last_node": OPENING,
         "last_branch": 1,
+        "turns": 0,
     }
     _NEW_CAMPAIGN.run(connection, row)
     first = {"branch": 1, "parent_branch": None, "fork_depth": 0}
@@ -203,7 +207,7 @@ def _fold_opening(connection: Connection, recorded: Recorded, happened: TurnOpen
         "opened_at": recorded.position,
     }
     _NEW_TURN.run(connection, row)
-    _OPEN.run(connection, {"of": recorded.stream, "to_turn": happened.turn})
+    _OPEN.run(connection, {"of": recorded.stream, "to_turn": happened.turn, "to_played_at": recorded.at})
     if happened.idempotency_key is not None:
         _FORGET_KEY.run(connection, {"of": recorded.stream, "named": happened.idempotency_key})
         _NEW_KEY.run(connection, {"campaign": recorded.stream, "key": happened.idempotency_key, "turn": happened.turn})
@@ -265,4 +269,5 @@ def _add_node(
         fork = {"branch": placed.branch, "parent_branch": parent["branch"], "fork_depth": parent["depth"]}
         end = {"leaf": placed.node, "leaf_depth": placed.depth, "headed_at": headed}
         _NEW_BRANCH.run(connection, {"campaign": recorded.stream, **fork, **end})
-    _GROW.run(connection, of | {"new_node": placed.node, "new_branch": placed.branch})
+    told = int(isinstance(placed, NarrationAccepted))
+    _GROW.run(connection, of | {"new_node": placed.node, "new_branch": placed.branch, "more_turns": told})

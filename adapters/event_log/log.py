@@ -90,6 +90,8 @@ class SqlEventLog(LogReading):
         for table in tables.DECISION_TABLES:
             table.drop(connection, checkfirst=True)
         tables.metadata.create_all(connection)
+        for index in event.indexes:  # which does not come with a table that was there
+            index.create(connection, checkfirst=True)
         self._refold(connection)
         connection.execute(update(tables.store).values(format=LOG_FORMAT))
 

@@ -1,6 +1,6 @@
 """Reading the log: by key and by range, on connections of its own."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 import orjson
@@ -21,7 +21,7 @@ from domain.errors import (
 )
 from domain.event import EventCatalogue, LogEntry, Reads, Recorded
 from domain.installation import Settings
-from domain.log import BranchRow, Segment, StoredSettings, Tree, Verification
+from domain.log import Activity, BranchRow, Segment, StoredSettings, Tree, Verification
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
 from domain.prompt.stored_body import Words
@@ -34,6 +34,9 @@ _LAST_PROMPT = Prepared(
     .where(campaign.c.campaign == bindparam("of"))
 )
 _TIMES = Prepared(select(campaign.c.created_at, campaign.c.revised_at).where(campaign.c.campaign == bindparam("of")))
+_ACTIVITY = select(campaign.c.campaign, campaign.c.turns, campaign.c.last_node, campaign.c.played_at).where(
+    campaign.c.campaign.in_(bindparam("named", expanding=True))
+)
 _SETTINGS = Prepared(select(setting))
 _MAX = Prepared(select(func.max(event.c.position)))
 # By version, which the index has in order. The largest position would be looked for among all of the stream's.
@@ -72,6 +75,15 @@ class LogReading:
             return row["created_at"], row["revised_at"]
 
         return self._read(times)
+
+    def activity(self, campaigns: Sequence[str]) -> Mapping[str, Activity]:
+        """See EventLog."""
+
+        def of_these(connection: Connection) -> dict[str, Activity]:
+            rows = connection.execute(_ACTIVITY, {"named": list(campaigns)})
+            return {row.campaign: Activity(row.turns, row.last_node, row.played_at) for row in rows}
+
+        return self._read(of_these)
 
     def node(self, campaign: str, node: int) -> NodeFacts:
         """See EventLog."""

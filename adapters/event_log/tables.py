@@ -16,13 +16,20 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    literal_column,
 )
 
-LOG_FORMAT = 2
+from domain.campaign.events import CampaignDeleted, CampaignRevised, CampaignStarted
+
+LOG_FORMAT = 3
 """The format of the store. A store with a larger number was written by a newer program and is not opened."""
 
 NUMBER = BigInteger().with_variant(Integer(), "sqlite")
 """SQLite has one kind of whole number, and only INTEGER for a key that it counts up itself."""
+
+RARE_TOPICS = (CampaignStarted.topic, CampaignRevised.topic, CampaignDeleted.topic)
+"""Topics of which there are few, however many turns are played. Whoever reads only these finds them by an index of
+their own, which costs the append of everything else nothing."""
 
 metadata = MetaData()
 
@@ -48,6 +55,11 @@ event = Table(
     sqlite_autoincrement=True,
 )
 
+# In literal words, also where it is asked for: with values as parameters SQLite would not see that the index holds them.
+IS_RARE = event.c.topic.in_([literal_column(f"'{topic}'") for topic in RARE_TOPICS])
+
+Index("event_rare", event.c.position, sqlite_where=IS_RARE, postgresql_where=IS_RARE)
+
 stream_head = Table(
     "stream_head",
     metadata,
@@ -68,6 +80,9 @@ campaign = Table(
     Column("tip", NUMBER, nullable=False),
     Column("last_node", NUMBER, nullable=False),
     Column("last_branch", NUMBER, nullable=False),
+    # How many narrations were accepted, and when the newest turn was opened.
+    Column("turns", NUMBER, nullable=False),
+    Column("played_at", Text),
     Column("open_turn", Text),
     Column("last_prompt", NUMBER),
     sqlite_with_rowid=False,

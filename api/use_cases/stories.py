@@ -7,9 +7,10 @@ from api.use_cases.answers import position_answer, position_of
 from api.use_cases.views import health_detail, projections_answer
 from api.wiring import VERSION, Store
 from domain.errors import InvalidInput
-from domain.log import EventLog
+from domain.log import Activity, EventLog
 from domain.prompt.sections import HistoryNode
 from projections import campaigns, prompts, story
+from projections.campaigns import CampaignRow
 from projections.story import StoryNode
 
 
@@ -79,11 +80,15 @@ def list_campaigns(store: Store, limit: int, after: int | None = None) -> dict[s
     """A page of the stories, newest first; `after` is the `next` of the page before. Raises ViewBehind."""
     with store.views.reading("campaigns") as connection:
         page = campaigns.page(connection, limit=limit, after=after)
-    rows = [
-        {"id": row.campaign, **{k: v for k, v in vars(row).items() if k not in ("campaign", "created")}}
-        for row in page.campaigns
-    ]
+    activity = store.log.activity([row.campaign for row in page.campaigns])
+    # One that was deleted since the view was read is left out.
+    rows = [_listed(row, activity[row.campaign]) for row in page.campaigns if row.campaign in activity]
     return {"campaigns": rows, "next": page.next}
+
+
+def _listed(row: CampaignRow, activity: Activity) -> dict[str, Any]:
+    times = {"created_at": row.created_at, "revised_at": row.revised_at}
+    return {"id": row.campaign, "title": row.title, **times, **vars(activity)}
 
 
 def newest_campaign(store: Store) -> str | None:

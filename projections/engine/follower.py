@@ -3,7 +3,7 @@
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from threading import Lock
 from time import monotonic, sleep
@@ -240,8 +240,11 @@ class Follower:
             far_behind = before.position == 0 or newest - before.position > self._page
             target = newest if far_behind else before.target
             rate = self._pace.at(to) if target >= to else before.rate
-            if checkpoint.advance(connection, self._stamp, before.position, to, target=target, rate=rate) and page:
+            if not checkpoint.advance(connection, self._stamp, before.position, to, target=target, rate=rate):
+                return
+            if page:
                 self._projection.fold(connection, page)
+        self._standing = replace(before, position=to, target=target, rate=rate)
 
     def _narrowed(self, error: Exception) -> bool:
         """Tries the first half of the page, until the event that cannot be folded is alone."""

@@ -5,19 +5,24 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import psycopg
 import structlog
 
 from adapters.event_log import tables
-from adapters.event_log.log import SqlEventLog
+from adapters.event_log.log import Execute, SqlEventLog
 from adapters.event_log.postgresql import PostgresqlStore
 from adapters.postgresql import PostgresqlDatabase
 from adapters.time_and_names import RandomNames, SystemClock
+from domain.campaign.commands import ReviseCampaign, StartCampaign
+from domain.campaign.settings import CampaignRevision, CampaignSettings
 from projections.all import open_views
 from projections.engine.database_storage import DatabaseStorage
 from projections.engine.engine import Engine
+
+_TOGETHER = 1_000
 
 
 @dataclass(frozen=True)
@@ -44,6 +49,27 @@ class Store:
     @property
     def _storage(self) -> Path | DatabaseStorage:
         return DatabaseStorage(PostgresqlDatabase(self.address)) if _is_url(self.address) else self.views
+
+
+def begin_stories(store: Path, events: int) -> None:
+    """Writes a log of so many events to a directory: stories begun, each tenth revised, none played."""
+    store.mkdir()
+    with closing(SqlEventLog(store / "log.db", SystemClock(), RandomNames())) as log:
+        for first in range(0, events, _TOGETHER):
+            log.execute_together(partial(_begun, first, min(_TOGETHER, events - first)))
+
+
+def _begun(first: int, events: int, execute: Execute) -> None:
+    for number in range(first, first + events):
+        if number % 11 < 10:
+            settings = CampaignSettings(title=f"Story {number}", instructions="Be brief.")
+            execute(StartCampaign(_name(number), settings, opening="It begins."))
+        else:  # one of an earlier page of the log
+            execute(ReviseCampaign(_name(number // 2 - number // 2 % 11), CampaignRevision(title=f"Revised {number}")))
+
+
+def _name(number: int) -> str:
+    return f"c_{number:010}"
 
 
 def copied(store: Path, url: str) -> None:

@@ -7,7 +7,7 @@ import pytest
 from domain.campaign.facts import CampaignFacts, NodeFacts, TurnFacts
 from domain.campaign.settings import CampaignSettings
 from domain.errors import IdempotencyKeyReused, TurnInProgress, UnknownCampaign, UnknownNode, UnknownTurn
-from domain.log import EventLog, Segment
+from domain.log import Activity, EventLog, Segment
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
 from tests.contract.conftest import OpenLog
@@ -90,6 +90,30 @@ class TestACampaign:
         changed = log.execute(revise(title="New")).events[0].at
         log.execute(accept("t_1", "Fog."))
         assert log.campaign_times(CAMPAIGN) == (created, changed)
+
+    def test_counts_what_was_told_and_knows_when_it_was_last_played(self, log: EventLog) -> None:
+        log.execute(start())
+        log.execute(start(campaign=OTHER))
+        assert log.activity([CAMPAIGN]) == {CAMPAIGN: Activity(turns=0, nodes=1, played_at=None)}
+        log.execute(take_turn("t_1", text="Wait."))
+        log.execute(accept("t_1", "Fog."))
+        log.execute(retry("t_2"))
+        log.execute(accept("t_2", "Rain."))
+        opened = log.execute(take_turn("t_3", text="Row.")).events[0].at
+        log.execute(fail("t_3"))
+        assert log.activity([CAMPAIGN, OTHER, "c_nowhere"]) == {
+            CAMPAIGN: Activity(turns=2, nodes=5, played_at=opened),
+            OTHER: Activity(turns=0, nodes=1, played_at=None),
+        }
+        log.delete_campaign(CAMPAIGN)
+        assert log.activity([CAMPAIGN]) == {}
+
+    def test_counts_a_narration_that_comes_late(self, log: EventLog) -> None:
+        log.execute(start())
+        log.execute(take_turn("t_1", text="Wait."))
+        log.execute(fail("t_1", "interrupted"))
+        log.execute(accept("t_1", "Fog."))
+        assert log.activity([CAMPAIGN])[CAMPAIGN].turns == 1
 
     def test_moves_its_head_to_what_was_told_last(self, grown: EventLog) -> None:
         facts = grown.campaign(CAMPAIGN)

@@ -33,6 +33,7 @@ from domain.campaign.events import (
     NodeRevised,
     PlayerActed,
     TextCorrected,
+    TurnOpened,
 )
 from domain.campaign.facts import OPENING, CampaignFacts, NodeFacts, SavePointFacts, StoryEvent, TurnFacts, evolve
 from domain.campaign.naming import folded
@@ -42,7 +43,7 @@ from domain.errors import InvalidInput, StoreFailure, UnknownBranch, UnknownCamp
 from domain.event import DomainEvent, EventCatalogue, LogEntry, Reads, Recorded
 from domain.extraction.extraction import prose_of
 from domain.installation import INSTALLATION_STREAM, Settings, SettingsChanged
-from domain.log import BranchRow, Execution, FirstBad, Segment, StoredSettings, Tree, TreeNode, Verification
+from domain.log import Activity, BranchRow, Execution, FirstBad, Segment, StoredSettings, Tree, TreeNode, Verification
 from domain.ports import Clock, IdSource
 from domain.prompt.events import PromptSent
 from domain.prompt.floor import Floor
@@ -317,6 +318,18 @@ class MemoryEventLog:
             each.at for each in self._stream(campaign) if isinstance(each.event, CampaignStarted | CampaignRevised)
         ]
         return times[0], times[-1]
+
+    def activity(self, campaigns: Sequence[str]) -> Mapping[str, Activity]:
+        """See EventLog."""
+        return {
+            campaign: self._activity(campaign) for campaign in campaigns if self.whole(campaign).settings is not None
+        }
+
+    def _activity(self, campaign: str) -> Activity:
+        happened = self._stream(campaign)
+        opened = [each.at for each in happened if isinstance(each.event, TurnOpened)]
+        told = sum(isinstance(each.event, NarrationAccepted) for each in happened)
+        return Activity(told, len(self.whole(campaign).nodes), opened[-1] if opened else None)
 
     def node(self, campaign: str, node: int) -> NodeFacts:
         """See EventLog."""

@@ -412,7 +412,7 @@ def test_views_that_were_deleted_between_two_runs_are_built_anew(
     views = opening()
     before = digests(views)
     views.stop()
-    assert sorted(path.name for path in directory.iterdir()) == ["campaigns.v1.db", "prompts.v3.db", "story.v2.db"]
+    assert sorted(path.name for path in directory.iterdir()) == ["campaigns.v2.db", "prompts.v3.db", "story.v2.db"]
     shutil.rmtree(directory)
     assert digests(opening()) == before
 

@@ -181,13 +181,13 @@ def test_a_build_beside_takes_the_place_of_what_served_and_that_is_removed(
     views = opening()
     tell_many(log, 10)
     before = digests(views)
-    assert kept.names() == ["campaigns.v1", "prompts.v3", "story.v2"]
+    assert kept.names() == ["campaigns.v2", "prompts.v3", "story.v2"]
     assert [views.rebuild(name).differed for name in NAMES] == [False] * 3
-    assert kept.names() == ["campaigns.v1.g1", "prompts.v3.g1", "story.v2.g1"]
+    assert kept.names() == ["campaigns.v2.g1", "prompts.v3.g1", "story.v2.g1"]
     assert digests(views) == before
     assert digests(opening()) == before
     views.rebuild("story")
-    assert kept.names() == ["campaigns.v1.g1", "prompts.v3.g1", "story.v2.g2"]
+    assert kept.names() == ["campaigns.v2.g1", "prompts.v3.g1", "story.v2.g2"]
 
 
 def test_a_view_that_was_not_what_the_log_makes_of_it_is_mended_and_that_is_told(

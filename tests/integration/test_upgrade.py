@@ -50,6 +50,10 @@ CREATE TABLE branch (
 """
 """Those tables of format 1 that are not as they were, in its words."""
 
+CAMPAIGN_COLUMNS = (
+    "campaign, settings, created_at, revised_at, head, tip, last_node, last_branch, open_turn, last_prompt"
+)
+
 
 @contextmanager
 def opened(path: Path) -> Iterator[SqlEventLog]:
@@ -95,7 +99,7 @@ def _as_format_1(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
         for table in ("campaign", "node", "branch"):
             connection.execute(f"ALTER TABLE {table} RENAME TO newer_{table}")
-        for index in ("node_by_place", "node_by_parent", "branch_by_fork", "branch_by_name"):
+        for index in ("node_by_place", "node_by_parent", "branch_by_fork", "branch_by_name", "event_rare"):
             connection.execute(f"DROP INDEX {index}")
         connection.executescript(TABLES_OF_FORMAT_1)
         for table in ("campaign", "node", "branch"):
@@ -120,7 +124,7 @@ def test_it_has_the_schema_of_a_fresh_store_and_every_event_as_it_was(old: Path,
 def test_it_answers_as_before_and_its_tables_are_what_the_events_make(old: Path) -> None:
     columns = "campaign, branch, parent_branch, fork_depth"
     asked = (
-        "SELECT * FROM campaign",
+        f"SELECT {CAMPAIGN_COLUMNS} FROM campaign",  # noqa: S608  # names of its own
         "SELECT * FROM node",
         f"SELECT {columns} FROM branch",  # noqa: S608  # names of its own
         "SELECT * FROM turn",

@@ -107,6 +107,7 @@ def of_campaign(log: EventLog, campaign: str) -> dict[str, object]:
     found = {
         "facts": facts,
         "times": outcome(lambda: log.campaign_times(campaign)),
+        "activity": log.activity([campaign]),
         "stream": list(log.read(0, 10_000, stream=campaign)),
         "max_position": log.max_position(campaign),
         "last_prompt": log.last_prompt(campaign),

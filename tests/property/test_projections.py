@@ -228,8 +228,7 @@ def listed_campaigns(opened: Engine) -> dict[str, campaigns.CampaignRow]:
 def agree_on_the_campaign(log: SqlEventLog, row: campaigns.CampaignRow) -> None:
     facts = log.campaign(row.campaign)
     assert facts.settings is not None
-    accepted = log.read(0, 10_000, stream=row.campaign, topics=["story.narration_accepted"])
-    assert (row.title, row.nodes, row.turns) == (facts.settings.title, facts.last_node, len(accepted))
+    assert row.title == facts.settings.title
     assert (row.created_at, row.revised_at) == log.campaign_times(row.campaign)
 
 

@@ -2,13 +2,13 @@
 
 import errno
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
+from pydantic import AliasPath, BaseModel
 from sqlalchemy import Column, Connection, Integer, MetaData, Table, Text, create_engine, delete, insert
 from sqlalchemy.exc import IntegrityError
 
@@ -82,7 +82,9 @@ def test_an_outline_has_fields_of_its_event_and_of_those_types(projection: Proje
 
 def assert_is_outline(outline: type[BaseModel], event: type[BaseModel]) -> None:
     for name, field in outline.model_fields.items():
-        whole = event.model_fields[name].annotation
+        whole = field_at(
+            event, field.validation_alias.path if isinstance(field.validation_alias, AliasPath) else [name]
+        )
         if (
             isinstance(field.annotation, type)
             and issubclass(field.annotation, BaseModel)
@@ -92,6 +94,14 @@ def assert_is_outline(outline: type[BaseModel], event: type[BaseModel]) -> None:
             assert_is_outline(field.annotation, whole)
         else:  # what is kept as it is may be any object
             assert field.annotation in (whole, dict[str, Any])
+
+
+def field_at(event: type[BaseModel], path: Sequence[str | int]) -> Any:
+    """The type of what stands there in an event."""
+    at: Any = event
+    for name in path:
+        at = at.model_fields[name].annotation
+    return at
 
 
 # The stamp
