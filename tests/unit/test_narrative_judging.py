@@ -33,6 +33,7 @@ PAIRS: list[tuple[RefusalCode, object, Event]] = [
     ("unknown_type", {**A_NAME, "type": ["rename_entity"]}, A_NAME),
     ("unknown_type", {**A_NAME, "type": None}, A_NAME),
     ("unknown_type", {**A_NAME, "type": "rename_entity "}, A_NAME),
+    ("unknown_type", {**A_NAME, "type": "x\ud800"}, A_NAME),
     ("unknown_field", {**A_NAME, "title": "x"}, A_NAME),
     ("unknown_field", {**A_NAME, "Name": "x"}, A_NAME),
     ("unknown_field", {**A_NAME, "": None}, A_NAME),

@@ -105,6 +105,7 @@ class TestTheScenePacket:
         there = accepted(
             STATE,
             event("create_entity", entity="it", entity_type=kind, name="It"),
+            event("set_current_location", entity="it", location="ceres"),
             event("set_scene", summary="x", location="ceres", present=["it", "ceres"]),
         )
         packet = scene_packet(there, {})

@@ -121,6 +121,12 @@ def test_what_the_player_freed_is_held_by_nobody() -> None:
     assert entries(accepted(STATE, freed), texts.HEADING_HELD) == []
 
 
+def test_what_the_player_freed_stands_in_one_order() -> None:
+    things = sorted(f"thing-{number}" for number in range(20))
+    freed = Document(corrected=frozenset(f"possessions.{thing}" for thing in things))
+    assert entries(freed, texts.HEADING_HELD) == [f"{thing} {CORRECTED}: held by nobody" for thing in things]
+
+
 @pytest.mark.parametrize(
     ("correction", "heading", "key"),
     [
