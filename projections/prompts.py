@@ -189,17 +189,18 @@ def _opened(entry: LogEntry) -> dict[str, Any]:
 
 def _change(row: dict[str, Any], entry: LogEntry) -> None:
     """Changes the row in place."""
-    match entry.event:
-        case AccountOutline(accounting=accounting):
-            row["accounting"] = orjson.dumps(accounting).decode()
-        case NodeOutline(node=node) if entry.topic == PlayerActed.topic:
-            row["player_node"] = node
-        case NodeOutline(node=node):  # also late, after the turn was closed as interrupted
-            row["node"], row["ended"], row["error"], row["closed_at"] = node, "accepted", None, entry.at
-        case FailureOutline(stage=stage, error=error):
-            row["ended"], row["error"], row["closed_at"] = stage, error, entry.at
-        case _:  # the record of its prompt: where it stands says enough
-            row["position"] = entry.position
+    topic = entry.topic
+    event: Any = entry.event
+    if topic == PromptSent.topic:  # where it stands says enough
+        row["position"] = entry.position
+    elif topic == PlayerActed.topic:
+        row["player_node"] = event.node
+    elif topic == NarrationAccepted.topic:  # also late, after the turn was closed as interrupted
+        row["node"], row["ended"], row["error"], row["closed_at"] = event.node, "accepted", None, entry.at
+    elif topic == ReplyAccounted.topic:
+        row["accounting"] = orjson.dumps(event.accounting).decode()
+    elif topic == TurnFailed.topic:
+        row["ended"], row["error"], row["closed_at"] = event.stage, event.error, entry.at
 
 
 def _stored(connection: Connection, turns: set[_Turn]) -> _Rows:
