@@ -18,6 +18,13 @@ from domain.campaign.events import (
 )
 from domain.event import DomainEvent, EventCatalogue
 from domain.installation import SettingsChanged
+from domain.narrative.events import (
+    ExtractorAdopted,
+    NarrationReread,
+    ProposalJudged,
+    StateCorrected,
+    VisualProfileSet,
+)
 from domain.prompt.events import PromptSent, ReplyAccounted
 
 EVENTS: tuple[type[DomainEvent], ...] = (
@@ -35,6 +42,11 @@ EVENTS: tuple[type[DomainEvent], ...] = (
     SavePointSet,
     SavePointRemoved,
     BranchNamed,
+    ProposalJudged,
+    StateCorrected,
+    VisualProfileSet,
+    NarrationReread,
+    ExtractorAdopted,
     PromptSent,
     ReplyAccounted,
     SettingsChanged,

@@ -4,8 +4,8 @@
     ├── NotFound             UnknownCampaign · UnknownNode · UnknownTurn · UnknownSavePoint · UnknownBranch ·
     │                        UnknownProjection
     ├── NotNow               TurnInProgress · TurnNotRunning · TurnClosed · NothingToRetry · NothingToUndo ·
-    │                        NothingToRedo · NameTaken
-    ├── NotAcceptable        InvalidInput · ContextOverflow · EndpointRefused · IdempotencyKeyReused
+    │                        NothingToRedo · NameTaken · OvertakenMeanwhile
+    ├── NotAcceptable        InvalidInput · CorrectionRefused · ContextOverflow · EndpointRefused · IdempotencyKeyReused
     ├── ModelFailure         ModelUnreachable (SmallNarratorRestarting) · ModelRefused · ModelReplyIncomplete ·
     │                        ModelReplyEmpty · ModelTimeout
     ├── TurnStopped          TurnCancelled · TurnInterrupted
@@ -21,6 +21,9 @@ from collections.abc import Mapping, Sequence
 from typing import ClassVar
 
 from domain.text import with_lists
+
+_NAMED_REFUSALS = 3
+"""How many refusals a sentence repeats; the fields hold all."""
 
 
 class FabulaError(Exception):
@@ -190,6 +193,17 @@ class NameTaken(NotNow):
         )
 
 
+class OvertakenMeanwhile(NotNow):
+    code = "overtaken"
+    title = "The story went on meanwhile"
+
+    def __init__(self, campaign: str) -> None:
+        super().__init__(
+            f"Campaign {campaign} went on while its history was being read anew, so nothing was adopted. Ask again.",
+            campaign=campaign,
+        )
+
+
 class NotAcceptable(FabulaError):
     """Understood, and refused for what it says."""
 
@@ -202,6 +216,17 @@ class InvalidInput(NotAcceptable):
         fields = {field: with_lists(problem) for field, problem in problems.items()}
         listed = "; ".join(f"{field}: {problem}" for field, problem in fields.items())
         super().__init__(f"Nothing was changed. {listed}.", fields=fields)
+
+
+class CorrectionRefused(NotAcceptable):
+    code = "correction_refused"
+    title = "The correction was refused"
+
+    def __init__(self, refused: Sequence[Mapping[str, object]]) -> None:
+        """`refused` holds each event with the code and the sentence of its refusal."""
+        why = " ".join(str(each["detail"]) for each in refused[:_NAMED_REFUSALS])
+        more = f" And {len(refused) - _NAMED_REFUSALS} more." if len(refused) > _NAMED_REFUSALS else ""
+        super().__init__(f"Nothing was changed: every event was refused. {why}{more}", refused=list(refused))
 
 
 class ContextOverflow(NotAcceptable):

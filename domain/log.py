@@ -9,6 +9,8 @@ from domain.campaign.events import NodeKind
 from domain.campaign.facts import CampaignFacts, NodeFacts, SavePointFacts, TurnFacts
 from domain.event import LogEntry, Reads, Recorded
 from domain.installation import Settings
+from domain.narrative.document import Document
+from domain.narrative.visual_profile import VisualProfile
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
 from domain.prompt.stored_body import Words
@@ -150,6 +152,25 @@ class EventLog(Protocol):
 
     def node(self, campaign: str, node: int) -> NodeFacts:
         """One node, without the words of a player's. Raises UnknownCampaign, UnknownNode."""
+        ...
+
+    def state(self, campaign: str, node: int) -> Document:
+        """The state document at a node. Raises as `node`."""
+        ...
+
+    def state_as_of(self, campaign: str, position: int) -> tuple[int, Document]:
+        """The head as it was at a log position, and the state document there as it was then. Raises as `head_at`."""
+        ...
+
+    def state_course(self, campaign: str, node: int) -> Sequence[Recorded]:
+        """The events whose accepted state events made the document at a node, oldest first. Raises as `node`.
+
+        Each is a ProposalJudged, a StateCorrected or, for what an adopted extractor read otherwise, a NarrationReread.
+        """
+        ...
+
+    def visual_profiles(self, campaign: str) -> Mapping[str, VisualProfile]:
+        """The visual profiles, by entity. Raises UnknownCampaign."""
         ...
 
     def turn(self, campaign: str, turn: str) -> TurnFacts:

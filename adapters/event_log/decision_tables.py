@@ -8,10 +8,10 @@ from typing import assert_never, cast
 import orjson
 from sqlalchemy import Connection, bindparam, case, delete, update
 
-from adapters.event_log import places, tables
+from adapters.event_log import places, states, tables
 from adapters.event_log.prepared import Prepared, inserting
 from adapters.event_log.slices import CAMPAIGN, NODE, THIS_CAMPAIGN, THIS_NODE, THIS_TURN, settings_of
-from adapters.event_log.tables import branch, campaign, idempotency_key, node, setting, turn
+from adapters.event_log.tables import branch, campaign, idempotency_key, node, setting, turn, visual_profile
 from domain.campaign.events import (
     BranchNamed,
     CampaignDeleted,
@@ -31,16 +31,23 @@ from domain.campaign.events import (
 from domain.campaign.facts import OPENING, StoryEvent
 from domain.event import DomainEvent, Recorded
 from domain.installation import SettingsChanged
+from domain.narrative.events import ExtractorAdopted, NarrationReread, ProposalJudged, StateCorrected, VisualProfileSet
 from domain.prompt.events import PromptSent, ReplyAccounted
 
-_NEW_CAMPAIGN = inserting(campaign, without=("played_at", "open_turn", "last_prompt"))
-_NEW_NODE = inserting(node)
+_NEW_CAMPAIGN = inserting(campaign, without=("played_at", "extractor", "adopted_at", "open_turn", "last_prompt"))
+_NEW_NODE = inserting(node, without=("reread_at",))
 _NEW_BRANCH = inserting(branch, without=("name", "folded"))
 _NEW_TURN = inserting(
     turn,
     without=("player_node", "narration", "prompt_at", "floor_depth", "history_budget", "ended", "closed_at"),
 )
 _NEW_KEY = inserting(idempotency_key)
+_NEW_PROFILE = inserting(visual_profile)
+_FORGET_PROFILE = Prepared(
+    delete(visual_profile).where(
+        visual_profile.c.campaign == bindparam("of"), visual_profile.c.entity == bindparam("named")
+    )
+)
 _NEW_SETTING = inserting(setting)
 _ONE_CHILD_MORE = Prepared(update(node).where(THIS_NODE).values(children=node.c.children + 1))
 _FORGET_KEY = Prepared(
@@ -144,6 +151,14 @@ def _fold_story(  # noqa: C901, PLR0912  # only dispatches
             _TURN_CANCEL.run(connection, of | {"named": happened.turn})
         case TurnFailed():
             _end_turn(connection, recorded, happened.turn, happened.stage, None)
+        case ProposalJudged() | StateCorrected():
+            states.fold_judgement(connection, recorded.stream, recorded.position, happened)
+        case NarrationReread():
+            states.fold_rereading(connection, recorded.stream, recorded.position, happened)
+        case ExtractorAdopted():
+            states.fold_adoption(connection, recorded.stream, recorded.position, happened)
+        case VisualProfileSet():
+            _fold_profile(connection, recorded.stream, happened)
         case ReplyAccounted():
             pass
         case _:
@@ -154,6 +169,12 @@ def _fold_settings(connection: Connection, position: int, happened: SettingsChan
     for name, value in happened.changes.items():
         _FORGET_SETTING.run(connection, {"named": name})
         _NEW_SETTING.run(connection, {"name": name, "value": orjson.dumps(value).decode(), "position": position})
+
+
+def _fold_profile(connection: Connection, of: str, happened: VisualProfileSet) -> None:
+    _FORGET_PROFILE.run(connection, {"of": of, "named": happened.entity})
+    profile = happened.profile.model_dump_json()
+    _NEW_PROFILE.run(connection, {"campaign": of, "entity": happened.entity, "profile": profile})
 
 
 def drop_campaign(connection: Connection, name: str) -> None:
@@ -174,13 +195,16 @@ def _fold_start(connection: Connection, recorded: Recorded, happened: CampaignSt
         "last_node": OPENING,
         "last_branch": 1,
         "turns": 0,
+        "last_state": states.NOTHING,
     }
     _NEW_CAMPAIGN.run(connection, row)
     first = {"branch": 1, "parent_branch": None, "fork_depth": 0}
     leaf = {"leaf": OPENING, "leaf_depth": 1, "headed_at": recorded.position}
     _NEW_BRANCH.run(connection, {"campaign": recorded.stream, **first, **leaf})
     opening = {"node": OPENING, "parent": None, "kind": "opening", "branch": 1, "depth": 1, "turn": None}
-    _NEW_NODE.run(connection, opening | {"campaign": recorded.stream, "children": 0, "text_at": recorded.position})
+    _NEW_NODE.run(
+        connection, opening | {"campaign": recorded.stream, "children": 0, "text_at": recorded.position, "state": 0}
+    )
 
 
 def _fold_revision(connection: Connection, recorded: Recorded, happened: CampaignRevised) -> None:
@@ -221,6 +245,8 @@ def _fold_narration(connection: Connection, recorded: Recorded, happened: Narrat
 
 
 def _fold_prompt(connection: Connection, recorded: Recorded, happened: PromptSent) -> None:
+    if happened.purpose != "narration":
+        return
     floor = happened.history.floor_depth or 1
     _TURN_PROMPT.run(
         connection,
@@ -257,6 +283,7 @@ def _add_node(
         "turn": recorded.turn,
         "children": 0,
         "text_at": recorded.position,
+        "state": parent["state"],
     }
     _NEW_NODE.run(connection, row)
     _ONE_CHILD_MORE.run(connection, of | {"at": placed.parent})

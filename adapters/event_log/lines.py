@@ -30,9 +30,11 @@ _LINEAGE = Prepared(
         )
     )
 )
+_READING = event.alias("reading")
 _STRETCH = Prepared(
-    select(node.c.node, node.c.depth, node.c.kind, event.c.payload)
+    select(node.c.node, node.c.depth, node.c.kind, event.c.payload, _READING.c.payload.label("reading"))
     .join(event, event.c.position == node.c.text_at)
+    .outerjoin(_READING, _READING.c.position == node.c.reread_at)
     .where(
         node.c.campaign == bindparam("of"),
         node.c.branch == bindparam("in_branch"),
@@ -100,14 +102,15 @@ def _newest(
         stretch = {"of": campaign, "in_branch": segment.branch, "first": segment.first, "last": last, "most": left}
         for row in _STRETCH.rows(connection, stretch):
             left -= 1
-            yield HistoryNode(row["node"], row["depth"], row["kind"], text_in(row["payload"]))
+            yield HistoryNode(row["node"], row["depth"], row["kind"], text_in(row["payload"], row["reading"]))
 
 
-def text_in(payload: bytes) -> str:
-    """The story text that an event holds: an opening, a player's words, or the prose of a narration."""
+def text_in(payload: bytes, reading: bytes | None = None) -> str:
+    """The story text that an event holds: an opening, a player's words, or the prose of a narration as it is read now."""
     data = orjson.loads(payload)
     if "raw_reply" in data:
-        return prose_of(data["raw_reply"], tuple(Removal.model_validate(removal) for removal in data["removals"]))
+        removals = (data if reading is None else orjson.loads(reading))["removals"]
+        return prose_of(data["raw_reply"], tuple(Removal.model_validate(removal) for removal in removals))
     return str(data["text"] if "text" in data else data["opening"])
 
 

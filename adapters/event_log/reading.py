@@ -6,13 +6,13 @@ from typing import TypeVar
 import orjson
 from sqlalchemy import Connection, RowMapping, bindparam, func, select
 
-from adapters.event_log import history, lines, places, slices
+from adapters.event_log import history, lines, places, slices, states
 from adapters.event_log.database import Database
 from adapters.event_log.entries import entries, next_position
 from adapters.event_log.prepared import Prepared, Row
 from adapters.event_log.tables import campaign, event, setting
 from adapters.event_log.verification import verify
-from domain.campaign.facts import CampaignFacts, NodeFacts, SavePointFacts, TurnFacts
+from domain.campaign.facts import OPENING, CampaignFacts, NodeFacts, SavePointFacts, TurnFacts
 from domain.errors import (
     UnknownBranch,
     UnknownCampaign,
@@ -22,6 +22,8 @@ from domain.errors import (
 from domain.event import EventCatalogue, LogEntry, Reads, Recorded
 from domain.installation import Settings
 from domain.log import Activity, BranchRow, Segment, StoredSettings, Tree, Verification
+from domain.narrative.document import Document
+from domain.narrative.visual_profile import VisualProfile
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
 from domain.prompt.stored_body import Words
@@ -37,6 +39,8 @@ _TIMES = Prepared(select(campaign.c.created_at, campaign.c.revised_at).where(cam
 _ACTIVITY = select(campaign.c.campaign, campaign.c.turns, campaign.c.last_node, campaign.c.played_at).where(
     campaign.c.campaign.in_(bindparam("named", expanding=True))
 )
+_AT = Prepared(select(event).where(event.c.position == bindparam("at")))
+_ADOPTED_AT = Prepared(select(campaign.c.adopted_at).where(campaign.c.campaign == bindparam("of")))
 _SETTINGS = Prepared(select(setting))
 _MAX = Prepared(select(func.max(event.c.position)))
 # By version, which the index has in order. The largest position would be looked for among all of the stream's.
@@ -84,6 +88,47 @@ class LogReading:
             return {row.campaign: Activity(row.turns, row.last_node, row.played_at) for row in rows}
 
         return self._read(of_these)
+
+    def state(self, campaign: str, node: int) -> Document:
+        """See EventLog."""
+
+        def held(connection: Connection) -> Document:
+            self._node(connection, campaign, node)
+            return states.document_at(connection, campaign, node)
+
+        return self._read(held)
+
+    def state_as_of(self, campaign: str, position: int) -> tuple[int, Document]:
+        """See EventLog."""
+
+        def held(connection: Connection) -> tuple[int, Document]:
+            at = self._head_at(connection, campaign, position)
+            adopted_at = _ADOPTED_AT.value(connection, {"of": campaign})
+            if adopted_at is not None and adopted_at > position:
+                return at, states.documents_up_to(connection, campaign, position, OPENING)[at]
+            version = states.version_at(connection, campaign, at, position)
+            return at, states.document_of(connection, campaign, version)
+
+        return self._read(held)
+
+    def state_course(self, campaign: str, node: int) -> Sequence[Recorded]:
+        """See EventLog."""
+
+        def led_there(connection: Connection) -> list[Recorded]:
+            self._node(connection, campaign, node)
+            positions = states.course_to(connection, campaign, node)
+            return [self._recorded(_AT.one(connection, {"at": position})) for position in positions]
+
+        return self._read(led_there)
+
+    def visual_profiles(self, campaign: str) -> Mapping[str, VisualProfile]:
+        """See EventLog."""
+
+        def found(connection: Connection) -> Mapping[str, VisualProfile]:
+            _found(slices.load_campaign(connection, campaign), campaign)
+            return slices.load_profiles(connection, campaign)
+
+        return self._read(found)
 
     def node(self, campaign: str, node: int) -> NodeFacts:
         """See EventLog."""
@@ -178,15 +223,15 @@ class LogReading:
 
     def head_at(self, campaign: str, position: int) -> int:
         """See EventLog."""
+        return self._read(lambda connection: self._head_at(connection, campaign, position))
 
-        def head(connection: Connection) -> int:
-            found = history.head_at(connection, campaign, position)
-            if found is None:
-                _found(slices.load_campaign(connection, campaign), campaign)
-                raise UnknownCampaign(campaign, at=position)
-            return found
-
-        return self._read(head)
+    @staticmethod
+    def _head_at(connection: Connection, campaign: str, position: int) -> int:
+        found = history.head_at(connection, campaign, position)
+        if found is None:
+            _found(slices.load_campaign(connection, campaign), campaign)
+            raise UnknownCampaign(campaign, at=position)
+        return found
 
     def floor(self, campaign: str, node: int) -> Floor | None:
         """See EventLog."""

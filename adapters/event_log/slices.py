@@ -8,12 +8,14 @@ from typing import assert_never
 import orjson
 from sqlalchemy import Connection, and_, bindparam, outerjoin, select
 
-from adapters.event_log import places
+from adapters.event_log import places, states
 from adapters.event_log.prepared import Prepared, Row
-from adapters.event_log.tables import campaign, event, idempotency_key, node, turn
+from adapters.event_log.tables import campaign, event, idempotency_key, node, stream_head, turn, visual_profile
 from domain.campaign.commands import (
     AcceptNarration,
+    AdoptExtractor,
     CampaignCommand,
+    CorrectState,
     CorrectText,
     FailTurn,
     MoveHead,
@@ -27,12 +29,14 @@ from domain.campaign.commands import (
     ReviseCampaign,
     ReviseNode,
     SetSavePoint,
+    SetVisualProfile,
     StartCampaign,
     Undo,
 )
 from domain.campaign.facts import CampaignFacts, NodeFacts, TurnFacts
 from domain.campaign.settings import CampaignSettings
 from domain.campaign.story_tree import AHEAD
+from domain.narrative.visual_profile import VisualProfile
 
 LONGEST_APPEND = 16
 """The most events that one append writes for a turn: what closes it is followed by its account within so many."""
@@ -45,6 +49,10 @@ THIS_TURN = and_(turn.c.campaign == bindparam("of"), turn.c.turn == bindparam("n
 
 CAMPAIGN = Prepared(select(campaign).where(THIS_CAMPAIGN))
 NODE = Prepared(select(node).where(THIS_NODE))
+_VERSION = Prepared(select(stream_head.c.version).where(stream_head.c.stream == bindparam("of")))
+_PROFILES = Prepared(
+    select(visual_profile).where(visual_profile.c.campaign == bindparam("of")).order_by(visual_profile.c.entity)
+)
 _TURN = Prepared(select(turn).where(THIS_TURN))
 _TURN_OF_KEY = Prepared(
     select(turn)
@@ -110,6 +118,12 @@ def load(connection: Connection, command: CampaignCommand) -> CampaignFacts:  # 
             named = _for_naming(connection, facts, command.name)
             own = places.name_of_branch(connection, facts.campaign, command.branch)
             return replace(named, branch_names={**named.branch_names, **own})
+        case CorrectState():
+            return _with_state(connection, _with_nodes(connection, facts, ()), facts.head)
+        case AdoptExtractor():
+            return replace(facts, version=_VERSION.value(connection, {"of": facts.campaign}))
+        case SetVisualProfile():
+            return replace(facts, profiles=load_profiles(connection, facts.campaign))
         case _:
             assert_never(command)
 
@@ -118,6 +132,12 @@ def load_campaign(connection: Connection, name: str) -> CampaignFacts | None:
     """The facts of a campaign without nodes and turns, None when there is none."""
     row = CAMPAIGN.row(connection, {"of": name})
     return None if row is None else _campaign_facts(row)
+
+
+def load_profiles(connection: Connection, name: str) -> dict[str, VisualProfile]:
+    """The visual profiles of a campaign, by entity."""
+    rows = _PROFILES.rows(connection, {"of": name})
+    return {row["entity"]: VisualProfile.model_validate_json(row["profile"]) for row in rows}
 
 
 def load_node(connection: Connection, name: str, at: int) -> NodeFacts | None:
@@ -161,6 +181,7 @@ def _campaign_facts(row: Row) -> CampaignFacts:
         last_node=row["last_node"],
         last_branch=row["last_branch"],
         open_turn=row["open_turn"],
+        extractor=row["extractor"],
     )
 
 
@@ -187,7 +208,11 @@ def _with_parent_of(connection: Connection, facts: CampaignFacts, named: str) ->
     if known is None:
         return facts
     parent = _read_node(connection, facts.campaign, known.parent)
-    return CampaignFacts(**{**vars(facts), "nodes": {parent.node: parent}})
+    return _with_state(connection, replace(facts, nodes={parent.node: parent}), parent.node)
+
+
+def _with_state(connection: Connection, facts: CampaignFacts, at: int) -> CampaignFacts:
+    return replace(facts, states={at: states.document_at(connection, facts.campaign, at)})
 
 
 def _with_nodes(connection: Connection, facts: CampaignFacts, nodes: Iterable[NodeFacts]) -> CampaignFacts:

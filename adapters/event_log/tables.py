@@ -83,6 +83,10 @@ campaign = Table(
     # How many narrations were accepted, and when the newest turn was opened.
     Column("turns", NUMBER, nullable=False),
     Column("played_at", Text),
+    Column("last_state", NUMBER, nullable=False),
+    # The extractor that was adopted, and the position of the newest adoption that was for the whole history.
+    Column("extractor", Text),
+    Column("adopted_at", NUMBER),
     Column("open_turn", Text),
     Column("last_prompt", NUMBER),
     sqlite_with_rowid=False,
@@ -100,8 +104,34 @@ node = Table(
     Column("turn", Text),
     Column("children", NUMBER, nullable=False),
     Column("text_at", NUMBER, nullable=False),
+    # The newest reading of a narration, and the version of the state that holds here.
+    Column("reread_at", NUMBER),
+    Column("state", NUMBER, nullable=False),
     Index("node_by_place", "campaign", "branch", "depth"),
     Index("node_by_parent", "campaign", "parent"),
+    sqlite_with_rowid=False,
+)
+
+state_version = Table(
+    "state_version",
+    metadata,
+    Column("campaign", Text, primary_key=True),
+    Column("version", NUMBER, primary_key=True, autoincrement=False),
+    # The version before it, and the event whose accepted state events lead from there to here.
+    Column("previous", NUMBER, nullable=False),
+    Column("changed_at", NUMBER, nullable=False),
+    # How many events lie between it and the newest whole document before it; that document where it is one.
+    Column("steps", NUMBER, nullable=False),
+    Column("document", LargeBinary),
+    sqlite_with_rowid=False,
+)
+
+visual_profile = Table(
+    "visual_profile",
+    metadata,
+    Column("campaign", Text, primary_key=True),
+    Column("entity", Text, primary_key=True),
+    Column("profile", Text, nullable=False),
     sqlite_with_rowid=False,
 )
 
@@ -179,4 +209,4 @@ setting = Table(
     sqlite_with_rowid=False,
 )
 
-DECISION_TABLES = (campaign, node, branch, save_point, turn, idempotency_key, setting)
+DECISION_TABLES = (campaign, node, state_version, visual_profile, branch, save_point, turn, idempotency_key, setting)

@@ -37,6 +37,8 @@ STATUS_OF: Mapping[str, int] = {
     "nothing_to_redo": 409,
     "nothing_to_retry": 409,
     "name_taken": 409,
+    "overtaken": 409,
+    "correction_refused": 400,
     "turn_cancelled": 409,
     "too_large": 413,
     "invalid": 422,

@@ -1,10 +1,14 @@
 """What can be asked of a story. Commands are dumb: whatever they need from the world is in them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from domain.campaign.events import FailureStage, TurnKind
 from domain.campaign.settings import CampaignRevision, CampaignSettings
 from domain.extraction.extraction import Extraction
+from domain.narrative.events import AdoptionScope, NarrationReread
+from domain.narrative.judging import Proposed
+from domain.narrative.visual_profile import VisualProfile
 from domain.prompt.events import Accounting, PromptSent
 
 
@@ -61,8 +65,22 @@ class RecordPrompt:
 
 
 @dataclass(frozen=True)
+class StatePass:
+    """What came of the second request, which asks for the block alone: its reply, or the error that kept it from one."""
+
+    proposed: Proposed = "absent"
+    block: str | None = None
+    error: str | None = None
+    accounting: Accounting | None = None
+
+
+@dataclass(frozen=True)
 class AcceptNarration:
-    """Take a reply into the story."""
+    """Take a reply into the story, and judge what it proposes.
+
+    `proposed` and `block` are what the extraction found; what a second request brought (`state_pass`) is judged instead
+    where that has events.
+    """
 
     campaign: str
     turn: str
@@ -71,6 +89,9 @@ class AcceptNarration:
     extraction: Extraction
     finish_reason: str | None
     accounting: Accounting | None
+    proposed: Proposed = "absent"
+    block: str | None = None
+    state_pass: StatePass | None = None
 
 
 @dataclass(frozen=True)
@@ -165,6 +186,41 @@ class NameBranch:
     name: str
 
 
+@dataclass(frozen=True)
+class CorrectState:
+    """Change the state at the head by hand, by state events in the wire format."""
+
+    campaign: str
+    events: tuple[Any, ...]
+    note: str = ""
+    replaced_surrogates: int = 0
+
+
+@dataclass(frozen=True)
+class AdoptExtractor:
+    """Put an extractor in force.
+
+    For the whole history, `readings` are the narrations that it reads otherwise, as worked out from the story when that
+    had `version` events.
+    """
+
+    campaign: str
+    extractor: str
+    scope: AdoptionScope
+    readings: tuple[NarrationReread, ...] = ()
+    version: int = 0
+
+
+@dataclass(frozen=True)
+class SetVisualProfile:
+    """Say how an entity looks."""
+
+    campaign: str
+    entity: str
+    profile: VisualProfile
+    replaced_surrogates: int = 0
+
+
 CampaignCommand = (
     StartCampaign
     | ReviseCampaign
@@ -182,4 +238,7 @@ CampaignCommand = (
     | SetSavePoint
     | RemoveSavePoint
     | NameBranch
+    | CorrectState
+    | AdoptExtractor
+    | SetVisualProfile
 )

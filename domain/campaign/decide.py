@@ -2,11 +2,13 @@
 
 from typing import assert_never
 
-from domain.campaign import moves, naming, rewriting
+from domain.campaign import moves, naming, narrative, rewriting
 from domain.campaign.checks import not_during_a_turn, started
 from domain.campaign.commands import (
     AcceptNarration,
+    AdoptExtractor,
     CampaignCommand,
+    CorrectState,
     CorrectText,
     FailTurn,
     MoveHead,
@@ -20,6 +22,7 @@ from domain.campaign.commands import (
     ReviseCampaign,
     ReviseNode,
     SetSavePoint,
+    SetVisualProfile,
     StartCampaign,
     Undo,
 )
@@ -44,7 +47,7 @@ from domain.errors import (
     TurnNotRunning,
     UnknownTurn,
 )
-from domain.prompt.events import Accounting, ReplyAccounted
+from domain.prompt.events import Accounting, Purpose, ReplyAccounted
 
 Events = tuple[StoryEvent, ...]
 
@@ -88,6 +91,12 @@ def decide(facts: CampaignFacts, command: CampaignCommand) -> Events:  # noqa: C
             return naming.remove_save_point(facts, command)
         case NameBranch():
             return naming.name_branch(facts, command)
+        case CorrectState():
+            return narrative.correct(facts, command)
+        case AdoptExtractor():
+            return narrative.adopt(facts, command)
+        case SetVisualProfile():
+            return narrative.set_profile(facts, command)
         case _:
             assert_never(command)
 
@@ -227,7 +236,13 @@ def _accept(facts: CampaignFacts, command: AcceptNarration) -> Events:
         retry_of=turn.retry_of,
         late=late,
     )
-    return (accepted, *_account(command.turn, command.accounting, accepted))
+    state_pass = command.state_pass
+    return (
+        accepted,
+        narrative.judged(facts, command, accepted),
+        *_account(command.turn, command.accounting, accepted),
+        *_account(command.turn, state_pass.accounting if state_pass else None, accepted, purpose="state"),
+    )
 
 
 def _fail(facts: CampaignFacts, command: FailTurn) -> Events:
@@ -245,12 +260,13 @@ def _fail(facts: CampaignFacts, command: FailTurn) -> Events:
     return (failed, *_account(command.turn, command.accounting, None))
 
 
-def _account(turn: str, accounting: Accounting | None, node: NarrationAccepted | None) -> Events:
+def _account(
+    turn: str, accounting: Accounting | None, node: NarrationAccepted | None, *, purpose: Purpose = "narration"
+) -> Events:
     if accounting is None:
         return ()
-    if node is None:
-        return (ReplyAccounted(turn=turn, accounting=accounting),)
-    return (ReplyAccounted(turn=turn, node=node.node, branch=node.branch, depth=node.depth, accounting=accounting),)
+    place = {} if node is None else {"node": node.node, "branch": node.branch, "depth": node.depth}
+    return (ReplyAccounted(turn=turn, accounting=accounting, purpose=purpose, **place),)
 
 
 def _request_cancel(facts: CampaignFacts, command: RequestCancel) -> Events:

@@ -29,12 +29,24 @@ from domain.campaign.events import (
     TurnOpened,
 )
 from domain.campaign.settings import CampaignSettings
+from domain.narrative.course import Accepted, Grown, Step, Told, after, reread, states
+from domain.narrative.document import EMPTY, Document
+from domain.narrative.events import (
+    ExtractorAdopted,
+    NarrationReread,
+    NarrativeEvent,
+    ProposalJudged,
+    StateCorrected,
+    VisualProfileSet,
+)
+from domain.narrative.rules import By
+from domain.narrative.visual_profile import VisualProfile
 from domain.prompt.events import PromptSent, ReplyAccounted
 
 OPENING = 1
 """The node of the opening, in every story."""
 
-StoryEvent = CampaignEvent | PromptSent | ReplyAccounted
+StoryEvent = CampaignEvent | NarrativeEvent | PromptSent | ReplyAccounted
 """What is found in a campaign's own stream."""
 
 TurnEnd = Literal["accepted"] | FailureStage
@@ -91,6 +103,10 @@ class SavePointFacts:
 class CampaignFacts:
     """A story, or the slice of it that a decision needs. `settings` is None when it was never started.
 
+    `version` counts the events of its stream. `states` holds the state document at nodes, and `course` how they came
+    about, with the `readings` of narrations that were reread; `extractor` is the one that was adopted, None for the
+    installation's. `profiles` holds visual profiles by entity.
+
     `headed` says when each node was last the head, by a count of the head's moves; `branch_names` holds the names that
     branches have. Two fields are only ever a slice's, found for one command: `ahead`, the next nodes (two at most) on
     the way from the head to the tip; and `tip_there`, the tip that goes with the place that the command names.
@@ -109,12 +125,22 @@ class CampaignFacts:
     save_points: Mapping[str, SavePointFacts] = field(default_factory=dict)
     branch_names: Mapping[int, str] = field(default_factory=dict)
     headed: Mapping[int, int] = field(default_factory=dict)
+    version: int = 0
+    states: Mapping[int, Document] = field(default_factory=dict)
+    course: tuple[Step, ...] = ()
+    readings: Mapping[int, Told] = field(default_factory=dict)
+    extractor: str | None = None
+    profiles: Mapping[str, VisualProfile] = field(default_factory=dict)
     ahead: tuple[int, ...] = ()
     tip_there: int = 0
 
 
-def evolve(facts: CampaignFacts, event: StoryEvent) -> CampaignFacts:  # noqa: C901, PLR0912  # only dispatches, a case a kind
+def evolve(facts: CampaignFacts, event: StoryEvent) -> CampaignFacts:
     """The facts after one more event of the campaign's stream."""
+    return replace(_evolved(facts, event), version=facts.version + 1)
+
+
+def _evolved(facts: CampaignFacts, event: StoryEvent) -> CampaignFacts:  # noqa: C901, PLR0912  # only dispatches, a case a kind
     match event:
         case CampaignStarted():
             return _started(facts, event)
@@ -146,6 +172,16 @@ def evolve(facts: CampaignFacts, event: StoryEvent) -> CampaignFacts:  # noqa: C
             return replace(facts, save_points=kept)
         case BranchNamed():
             return _named(facts, event)
+        case ProposalJudged():
+            return _told(facts, event.node, event.accepted, "narrator")
+        case StateCorrected():
+            return _told(facts, event.node, event.accepted, "player")
+        case NarrationReread():
+            return replace(facts, readings={**facts.readings, event.node: Told(event.node, event.accepted, "narrator")})
+        case ExtractorAdopted():
+            return _adopted(facts, event)
+        case VisualProfileSet():
+            return replace(facts, profiles={**facts.profiles, event.entity: event.profile})
         case ReplyAccounted():
             return facts
         case _:
@@ -154,7 +190,9 @@ def evolve(facts: CampaignFacts, event: StoryEvent) -> CampaignFacts:  # noqa: C
 
 def _started(facts: CampaignFacts, event: CampaignStarted) -> CampaignFacts:
     opening = NodeFacts(OPENING, None, "opening", branch=1, depth=1)
-    begun = replace(facts, settings=event.settings, last_node=1, last_branch=1, nodes={OPENING: opening})
+    begun = replace(
+        facts, settings=event.settings, last_node=1, last_branch=1, nodes={OPENING: opening}, states={OPENING: EMPTY}
+    )
     return _at_new_head(begun, OPENING)
 
 
@@ -226,8 +264,26 @@ def _grown(facts: CampaignFacts, node: NodeFacts) -> CampaignFacts:
         parent = nodes[node.parent]
         nodes[parent.node] = replace(parent, children=parent.children + 1)
     return replace(
-        facts, nodes=nodes, last_node=max(facts.last_node, node.node), last_branch=max(facts.last_branch, node.branch)
+        facts,
+        nodes=nodes,
+        last_node=max(facts.last_node, node.node),
+        last_branch=max(facts.last_branch, node.branch),
+        states={**facts.states, node.node: facts.states.get(node.parent or OPENING, EMPTY)},
+        course=(*facts.course, Grown(node.node, node.parent or OPENING)),
     )
+
+
+def _told(facts: CampaignFacts, node: int, accepted: Accepted, by: By) -> CampaignFacts:
+    document = after(facts.states.get(node, EMPTY), accepted, by)
+    course = (*facts.course, Told(node, accepted, by))
+    return replace(facts, states={**facts.states, node: document}, course=course)
+
+
+def _adopted(facts: CampaignFacts, event: ExtractorAdopted) -> CampaignFacts:
+    adopted = replace(facts, extractor=event.extractor)
+    if event.scope == "from_now":
+        return adopted
+    return replace(adopted, states=states(reread(facts.course, facts.readings), OPENING))
 
 
 def _with_turn(facts: CampaignFacts, turn: str, **changes: object) -> CampaignFacts:

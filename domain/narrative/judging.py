@@ -21,6 +21,10 @@ such as say what is so already. `unparseable` and `absent`: there was nothing to
 """
 
 
+Proposed = tuple[Any, ...] | Literal["unparseable", "absent"]
+"""What a reply asks for: state events of any shape, or why there are none."""
+
+
 @dataclass(frozen=True)
 class Judgement:
     """What was decided of a block: the document after it, and the events as they were given, in their order."""
@@ -57,6 +61,11 @@ def judge(document: Document, events: Sequence[Any], *, by: By) -> Judgement:
 def unjudged(document: Document, outcome: Literal["unparseable", "absent"]) -> Judgement:
     """The judgement of a reply that brought no events: the document stays."""
     return Judgement(document, outcome)
+
+
+def judge_proposal(document: Document, proposed: Proposed) -> Judgement:
+    """The judgement of what a narrator asks for, whatever that is."""
+    return judge(document, proposed, by="narrator") if isinstance(proposed, tuple) else unjudged(document, proposed)
 
 
 _TOO_MANY = Refusal(

@@ -7,7 +7,9 @@ from pydantic import BaseModel, ConfigDict, Field
 from domain.campaign.events import NodeId
 from domain.event import DomainEvent
 
-Purpose = Literal["narration"]
+Purpose = Literal["narration", "state"]
+"""What a request is for: the story, or the block of state events alone."""
+
 Mode = Literal["chat", "completion"]
 AccountingStatus = Literal["unknown", "truncation_suspected", "exceeded", "fits"]
 WindowSource = Literal["loaded", "parameters", "declared", "unknown"]
@@ -145,6 +147,7 @@ class ReplyAccounted(DomainEvent):
     actor: ClassVar = "fabula"
 
     turn: str
+    purpose: Purpose = "narration"
     node: NodeId | None = None
     branch: int | None = None
     depth: int | None = None

@@ -44,6 +44,9 @@ from domain.event import DomainEvent, EventCatalogue, LogEntry, Reads, Recorded
 from domain.extraction.extraction import prose_of
 from domain.installation import INSTALLATION_STREAM, Settings, SettingsChanged
 from domain.log import Activity, BranchRow, Execution, FirstBad, Segment, StoredSettings, Tree, TreeNode, Verification
+from domain.narrative.document import Document
+from domain.narrative.events import ExtractorAdopted, NarrationReread, ProposalJudged, StateCorrected
+from domain.narrative.visual_profile import VisualProfile
 from domain.ports import Clock, IdSource
 from domain.prompt.events import PromptSent
 from domain.prompt.floor import Floor
@@ -309,7 +312,10 @@ class MemoryEventLog:
 
     def campaign(self, campaign: str) -> CampaignFacts:
         """See EventLog."""
-        return replace(self._known(campaign), nodes={}, turns={}, keys={}, save_points={}, branch_names={}, headed={})
+        whole = self._known(campaign)
+        without: dict[str, Any] = {"nodes": {}, "turns": {}, "keys": {}, "save_points": {}, "branch_names": {}}
+        state: dict[str, Any] = {"version": 0, "states": {}, "course": (), "readings": {}, "profiles": {}}
+        return replace(whole, headed={}, **without, **state)
 
     def campaign_times(self, campaign: str) -> tuple[str, str]:
         """See EventLog."""
@@ -334,6 +340,46 @@ class MemoryEventLog:
     def node(self, campaign: str, node: int) -> NodeFacts:
         """See EventLog."""
         return NodeFacts(**{**vars(self._line(campaign, node)[0]), "said": ""})
+
+    def state(self, campaign: str, node: int) -> Document:
+        """See EventLog."""
+        self._line(campaign, node)
+        return self._known(campaign).states[node]
+
+    def state_as_of(self, campaign: str, position: int) -> tuple[int, Document]:
+        """See EventLog."""
+        head = self.head_at(campaign, position)
+        events = (cast("StoryEvent", one.event) for one in self._stream(campaign) if one.position <= position)
+        return head, reduce(evolve, events, CampaignFacts(campaign)).states[head]
+
+    def state_course(self, campaign: str, node: int) -> Sequence[Recorded]:
+        """See EventLog."""
+        self._line(campaign, node)
+        happened = self._stream(campaign)
+        adopted = [each.position for each in happened if _is_whole_adoption(each)]
+        readings = {
+            each.event.node: each
+            for each in happened
+            if isinstance(each.event, NarrationReread) and each.position <= max(adopted, default=0)
+        }
+        courses: dict[int, list[Recorded]] = {OPENING: []}
+        for each in happened:
+            match each.event:
+                case PlayerActed(node=made, parent=parent) | NodeRevised(node=made, parent=parent):
+                    courses[made] = list(courses[parent])
+                case NarrationAccepted(node=made, parent=parent):
+                    courses[made] = list(courses[parent])
+                    if made in readings and readings[made].event.accepted:  # type: ignore[attr-defined]  # a reading
+                        courses[made].append(readings[made])
+                case ProposalJudged(node=made, accepted=accepted) if accepted and made not in readings:
+                    courses[made].append(each)
+                case StateCorrected(node=made):
+                    courses[made].append(each)
+        return courses[node]
+
+    def visual_profiles(self, campaign: str) -> Mapping[str, VisualProfile]:
+        """See EventLog."""
+        return dict(sorted(self._known(campaign).profiles.items()))
 
     def turn(self, campaign: str, turn: str) -> TurnFacts:
         """See EventLog."""
@@ -380,7 +426,7 @@ class MemoryEventLog:
         return [HistoryNode(each.node, each.depth, each.kind, texts[each.node]) for each in reversed(newest)]
 
     def _texts(self, campaign: str) -> Mapping[int, str]:
-        texts = {}
+        texts, raws = {}, dict[int, str]()
         for recorded in self._stream(campaign):
             match recorded.event:
                 case CampaignStarted(opening=opening):
@@ -389,8 +435,12 @@ class MemoryEventLog:
                     texts[node] = text
                 case NarrationAccepted(node=node, raw_reply=raw, removals=removals):
                     texts[node] = prose_of(raw, removals)
+                    raws[node] = raw
                 case NodeRevised(node=node, text=text) | TextCorrected(node=node, text=text):
                     texts[node] = text
+                    raws.pop(node, None)
+                case NarrationReread(node=node, removals=removals) if node in raws:
+                    texts[node] = prose_of(raws[node], removals)
         return texts
 
     def tree(self, campaign: str) -> Tree:
@@ -450,11 +500,12 @@ class MemoryEventLog:
         return None
 
     def _prompts(self, campaign: str) -> Sequence[PromptSent]:
-        return [recorded.event for recorded in self._stream(campaign) if isinstance(recorded.event, PromptSent)]
+        events = (recorded.event for recorded in self._stream(campaign))
+        return [event for event in events if isinstance(event, PromptSent) and event.purpose == "narration"]
 
     def last_prompt(self, campaign: str) -> Recorded | None:
         """See EventLog."""
-        prompts = [recorded for recorded in self._stream(campaign) if isinstance(recorded.event, PromptSent)]
+        prompts = [each for each in self._stream(campaign) if _is_of_narration(each.event)]
         return prompts[-1] if prompts else None
 
     def words_of(self, campaign: str, nodes: Sequence[int]) -> Sequence[Words]:
@@ -578,6 +629,14 @@ class MemoryEventLog:
         if stream is None and seen != self.recorder.given:
             return FirstBad("", 0, None, "events are gone without a tombstone")
         return None
+
+
+def _is_of_narration(event: DomainEvent) -> bool:
+    return isinstance(event, PromptSent) and event.purpose == "narration"
+
+
+def _is_whole_adoption(each: Recorded) -> bool:
+    return isinstance(each.event, ExtractorAdopted) and each.event.scope == "whole_history"
 
 
 def chained(previous: bytes, stored: StampedEvent) -> bytes:

@@ -3,8 +3,11 @@
 from collections.abc import Mapping
 from typing import Any
 
+import orjson
+
 from domain.campaign.commands import (
     AcceptNarration,
+    CorrectState,
     CorrectText,
     FailTurn,
     MoveHead,
@@ -43,6 +46,7 @@ from domain.campaign.events import (
 )
 from domain.campaign.settings import CampaignRevision, CampaignSettings
 from domain.extraction.extraction import extract_plain
+from domain.narrative.judging import Proposed
 from domain.prompt.events import (
     Accounting,
     HistorySpan,
@@ -216,8 +220,24 @@ def accept(
     reasoning: str = "",
     finish_reason: str | None = "stop",
     account: Accounting | None = None,
+    proposed: Proposed = "absent",
 ) -> AcceptNarration:
-    return AcceptNarration(campaign, turn, text, reasoning, extract_plain(text), finish_reason, account)
+    block = orjson.dumps({"events": proposed}).decode() if isinstance(proposed, tuple) else None
+    return AcceptNarration(
+        campaign, turn, text, reasoning, extract_plain(text), finish_reason, account, proposed, block
+    )
+
+
+def correct_state(*events: Any, note: str = "", campaign: str = CAMPAIGN) -> CorrectState:
+    return CorrectState(campaign, events, note)
+
+
+def create(entity: str, kind: str = "item", **fields: Any) -> dict[str, Any]:
+    return {"type": "create_entity", "entity": entity, "entity_type": kind, "name": entity.title(), **fields}
+
+
+def give(item: str, owner: str | None) -> dict[str, Any]:
+    return {"type": "set_possession", "item": item, "owner": owner}
 
 
 def fail(
