@@ -52,6 +52,13 @@ class Settings(BaseModel):
     model_timeout_seconds: Annotated[
         int, Field(ge=30, le=3_600, description="How long the model server may say nothing.")
     ] = 300
+    state_pass: Annotated[
+        bool,
+        Field(
+            description="Whether a second, short request after each narration asks for the state block alone, where the "
+            "narration has none that can be used."
+        ),
+    ] = False
     embedding_model: Annotated[ModelName, Field(description="The model for embeddings; no release uses it yet.")] = ""
     summary_model: Annotated[ModelName, Field(description="The model for summaries; no release uses it yet.")] = ""
     memory_top_k: Annotated[

@@ -10,6 +10,7 @@ from domain.campaign.facts import CampaignFacts, NodeFacts, SavePointFacts, Turn
 from domain.event import LogEntry, Reads, Recorded
 from domain.installation import Settings
 from domain.narrative.document import Document
+from domain.narrative.events import NarrationReread
 from domain.narrative.visual_profile import VisualProfile
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
@@ -167,6 +168,10 @@ class EventLog(Protocol):
 
         Each is a ProposalJudged, a StateCorrected or, for what an adopted extractor read otherwise, a NarrationReread.
         """
+        ...
+
+    def reading(self, campaign: str, node: int) -> NarrationReread | None:
+        """How an adopted extractor reads a narration now; None for one that stands as it was recorded. Raises as `node`."""
         ...
 
     def visual_profiles(self, campaign: str) -> Mapping[str, VisualProfile]:

@@ -148,8 +148,9 @@ class FailureOutline(BaseModel):
 
 
 class AccountOutline(BaseModel):
-    """Of an account: the account, which is kept as it is."""
+    """Of an account: the account, which is kept as it is, and of which request it is."""
 
+    purpose: Purpose = "narration"
     accounting: dict[str, Any]
 
 
@@ -197,7 +198,7 @@ def _change(row: dict[str, Any], entry: LogEntry) -> None:
         row["player_node"] = event.node
     elif topic == NarrationAccepted.topic:  # also late, after the turn was closed as interrupted
         row["node"], row["ended"], row["error"], row["closed_at"] = event.node, "accepted", None, entry.at
-    elif topic == ReplyAccounted.topic:
+    elif topic == ReplyAccounted.topic and event.purpose == "narration":
         row["accounting"] = orjson.dumps(event.accounting).decode()
     elif topic == TurnFailed.topic:
         row["ended"], row["error"], row["closed_at"] = event.stage, event.error, entry.at

@@ -2,8 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Literal
 
+from pydantic import BaseModel
 from sqlalchemy import (
     Boolean,
     Column,
@@ -35,6 +36,8 @@ from domain.campaign.facts import OPENING
 from domain.event import LogEntry
 from domain.extraction.extraction import prose_of
 from domain.log import Segment
+from domain.narrative.events import NarrationReread, ProposalJudged
+from domain.narrative.judging import Outcome
 from domain.prompt.events import AccountingStatus, ReplyAccounted
 from domain.prompt.sections import HistoryNode
 from projections.projection import Position, Projection, whole
@@ -55,7 +58,7 @@ node = Table(
     Column("text", Text, nullable=False),
     Column("at", Text, nullable=False),
     Column("finish_reason", Text),
-    # What became of the narration's proposal. No event says it yet.
+    # What became of the narration's proposal.
     Column("outcome", Text),
     Column("accounting", Text),
     Column("late", Boolean, nullable=False),
@@ -72,6 +75,8 @@ correction = Table(
     Column("position", Position, primary_key=True, autoincrement=False),
     # What stood there before: how the story read until this position of the log.
     Column("replaced", Text, nullable=False),
+    # Whether an adopted extractor read the narration anew, instead of the player mending it.
+    Column("reading", Boolean, nullable=False),
 )
 
 EXPORT_NODES = 500
@@ -142,6 +147,11 @@ _ACCOUNT = (
     .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("numbered"))
     .values(accounting=bindparam("status"))
 )
+_OUTCOME = (
+    update(node)
+    .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("numbered"))
+    .values(outcome=bindparam("to_outcome"))
+)
 _FORGET = delete(node).where(node.c.campaign == bindparam("of"))
 _FORGET_CORRECTIONS = delete(correction).where(correction.c.campaign == bindparam("of"))
 _TEXTS = select(node.c.campaign, node.c.node, node.c.text).where(
@@ -152,6 +162,20 @@ _RETEXT = (
     update(node)
     .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("numbered"))
     .values(text=bindparam("to_text"))
+)
+_MENDED = (
+    select(correction.c.campaign, correction.c.node)
+    .where(
+        correction.c.campaign.in_(bindparam("campaigns", expanding=True)),
+        correction.c.node.in_(bindparam("nodes", expanding=True)),
+        correction.c.reading.is_(False),
+    )
+    .distinct()
+)
+_READ_ANEW = (
+    select(correction.c.node, correction.c.replaced, correction.c.reading)
+    .where(correction.c.campaign == bindparam("of"), correction.c.node.in_(bindparam("nodes", expanding=True)))
+    .order_by(correction.c.position.desc())
 )
 _ALL_CORRECTED_SINCE = (
     select(correction.c.node)
@@ -178,8 +202,10 @@ def page(
     limit: int,
     before_depth: int | None = None,
     as_of: int | None = None,
+    recorded: bool = False,
 ) -> StoryPage:
-    """The `limit` newest nodes of the line, of those above `before_depth`; as they read at the log position `as_of`.
+    """The `limit` newest nodes of the line, of those above `before_depth`; as they read at the log position `as_of`, or
+    with the prose as it was `recorded`.
 
     A line has one node at each depth, so a page is a range of depths: one range read for each segment in it.
     """
@@ -188,6 +214,8 @@ def page(
     nodes = _between(connection, campaign, segments, last - limit + 1, last)
     if as_of is not None:
         nodes = as_read_at(connection, campaign, nodes, as_of)
+    if recorded:
+        nodes = as_recorded(connection, campaign, nodes)
     older = bool(nodes) and nodes[0].depth > 1
     return StoryPage(nodes, nodes[0].node if older else None)
 
@@ -232,6 +260,22 @@ def as_read_at(
         )
         for node in nodes
     )
+
+
+def as_recorded(connection: Connection, campaign: str, nodes: tuple[StoryNode, ...]) -> tuple[StoryNode, ...]:
+    """The nodes with the prose that was recorded with them, whatever extractor was adopted since.
+
+    What the player mended stays as they wrote it.
+    """
+    texts: dict[int, str] = {}
+    mended: set[int] = set()
+    # In falling order of position: the first reading is the last to be noted.
+    for row in connection.execute(_READ_ANEW, {"of": campaign, "nodes": [node.node for node in nodes]}):
+        if not row.reading:
+            mended.add(row.node)
+        elif row.node not in mended:
+            texts[row.node] = row.replaced
+    return tuple(replace(node, text=texts.get(node.node, node.text)) for node in nodes)
 
 
 def _made_by(connection: Connection, campaign: str, node: StoryNode, position: int) -> tuple[int, ...]:
@@ -288,6 +332,21 @@ def _takes_of(row: RowMapping, takes: dict[int, list[int]]) -> tuple[int, ...]:
     return tuple(takes[row["parent"]]) if row["kind"] == "narration" else (row["node"],)
 
 
+class JudgementOutline(BaseModel):
+    """Of a judged proposal: what became of it."""
+
+    node: int
+    outcome: Outcome
+
+
+class ReadingOutline(BaseModel):
+    """Of a narration that was read anew: its prose, and what became of its proposal."""
+
+    node: int
+    prose: str
+    outcome: Outcome
+
+
 _Rows = dict[tuple[str, int], dict[str, Any]]
 
 
@@ -298,6 +357,7 @@ class _Changes:
     dropped: list[str] = field(default_factory=list)
     added: _Rows = field(default_factory=dict)
     accounts: list[dict[str, Any]] = field(default_factory=list)
+    outcomes: list[dict[str, Any]] = field(default_factory=list)
     corrected: list[LogEntry] = field(default_factory=list)
 
 
@@ -314,30 +374,54 @@ def fold(connection: Connection, entries: Sequence[LogEntry]) -> None:
         _WRITE.add(connection, changes.added.values())
     if changes.accounts:
         change(connection, _ACCOUNT, changes.accounts)
+    if changes.outcomes:
+        change(connection, _OUTCOME, changes.outcomes)
     if corrections:
         _CORRECT.add(connection, corrections)
 
 
 def _corrections(connection: Connection, changes: _Changes) -> list[dict[str, Any]]:
-    """The rows of the corrections, each with the text before it; the texts themselves are mended."""
-    texts = _texts_before(connection, changes)
+    """The rows of the corrections, each with the text before it; the texts themselves are mended.
+
+    What the player mended, a reading leaves as it is.
+    """
+    if not changes.corrected:
+        return []
+    texts, by_player = _texts_before(connection, changes), _mended_before(connection, changes)
     rows, mended = [], {}
     for entry in changes.corrected:
-        event = entry.event
-        if isinstance(event, TextCorrected):
-            key = (entry.stream, event.node)
-            place = {"campaign": entry.stream, "node": event.node, "position": entry.position}
-            rows.append(place | {"replaced": texts[key]})
-            texts[key] = mended[key] = event.text
+        key, text, reading = _corrected(entry)
+        if not reading:
+            by_player.add(key)
+        if text != texts[key] and not (reading and key in by_player):
+            place = {"campaign": entry.stream, "node": key[1], "position": entry.position}
+            rows.append(place | {"replaced": texts[key], "reading": reading})
+            texts[key] = mended[key] = text
     _mend(connection, changes, mended)
     return rows
 
 
+def _corrected(entry: LogEntry) -> tuple[tuple[str, int], str, bool]:
+    """Which node has which text from now on, and whether that is a reading."""
+    match entry.event:
+        case TextCorrected(node=at, text=text):
+            return (entry.stream, at), text, False
+        case ReadingOutline(node=at, prose=prose):
+            return (entry.stream, at), prose, True
+        case _:
+            raise TypeError(f"{entry.topic} corrects no text")
+
+
+def _mended_before(connection: Connection, changes: _Changes) -> set[tuple[str, int]]:
+    """Those of the nodes that the player mended before these events."""
+    keys = {_corrected(entry)[0] for entry in changes.corrected}
+    stored = {"campaigns": sorted({name for name, _ in keys}), "nodes": sorted({node for _, node in keys})}
+    return {(row.campaign, row.node) for row in connection.execute(_MENDED, stored)}
+
+
 def _texts_before(connection: Connection, changes: _Changes) -> dict[tuple[str, int], str]:
     """The texts of the corrected nodes as they stand, in the view or among the rows to add."""
-    nodes = {(one.stream, one.event.node) for one in changes.corrected if isinstance(one.event, TextCorrected)}
-    if not nodes:
-        return {}
+    nodes = {_corrected(entry)[0] for entry in changes.corrected}
     stored = {"campaigns": sorted({name for name, _ in nodes}), "nodes": sorted({node for _, node in nodes})}
     texts = {(row.campaign, row.node): row.text for row in connection.execute(_TEXTS, stored)}
     return texts | {key: row["text"] for key, row in changes.added.items() if key in nodes}
@@ -358,10 +442,15 @@ def _change(changes: _Changes, entry: LogEntry) -> None:
     match entry.event:
         case CampaignDeleted() as event:
             _drop(changes, event.campaign)
-        case ReplyAccounted(node=int() as at, accounting=account):
-            _account(changes, entry.stream, at, account.status)
+        case ReplyAccounted(node=int() as at, accounting=account, purpose="narration"):
+            _note(changes, entry.stream, at, "accounting", account.status)
+        case JudgementOutline(node=at, outcome=outcome):
+            _note(changes, entry.stream, at, "outcome", outcome)
         case TextCorrected():
             changes.corrected.append(entry)
+        case ReadingOutline(node=at, outcome=outcome):
+            changes.corrected.append(entry)
+            _note(changes, entry.stream, at, "outcome", outcome)
         case CampaignStarted() | PlayerActed() | NarrationAccepted() | NodeRevised():
             row = _row(entry)
             changes.added[entry.stream, row["node"]] = row
@@ -373,14 +462,17 @@ def _drop(changes: _Changes, campaign: str) -> None:
     changes.dropped.append(campaign)
     changes.added = {key: row for key, row in changes.added.items() if key[0] != campaign}
     changes.accounts = [account for account in changes.accounts if account["of"] != campaign]
+    changes.outcomes = [outcome for outcome in changes.outcomes if outcome["of"] != campaign]
     changes.corrected = [entry for entry in changes.corrected if entry.stream != campaign]
 
 
-def _account(changes: _Changes, campaign: str, at: int, status: AccountingStatus) -> None:
+def _note(changes: _Changes, campaign: str, at: int, column: Literal["accounting", "outcome"], value: str) -> None:
     if (campaign, at) in changes.added:
-        changes.added[campaign, at]["accounting"] = status
-    else:  # the page begins between a narration and its account
-        changes.accounts.append({"of": campaign, "numbered": at, "status": status})
+        changes.added[campaign, at][column] = value
+    elif column == "accounting":  # the page begins between a narration and what belongs to it
+        changes.accounts.append({"of": campaign, "numbered": at, "status": value})
+    else:
+        changes.outcomes.append({"of": campaign, "numbered": at, "to_outcome": value})
 
 
 def _row(entry: LogEntry) -> dict[str, Any]:
@@ -416,11 +508,15 @@ def _place(event: PlayerActed | NarrationAccepted | NodeRevised) -> dict[str, An
 
 STORY = Projection(
     name="story",
-    version=2,
+    version=3,
     tables=metadata,
-    reads=whole(
-        CampaignStarted, CampaignDeleted, PlayerActed, NarrationAccepted, NodeRevised, TextCorrected, ReplyAccounted
-    ),
+    reads={
+        **whole(
+            CampaignStarted, CampaignDeleted, PlayerActed, NarrationAccepted, NodeRevised, TextCorrected, ReplyAccounted
+        ),
+        ProposalJudged.topic: JudgementOutline,
+        NarrationReread.topic: ReadingOutline,
+    },
     fold=fold,
     sources=(__name__, "domain.extraction.extraction"),
 )

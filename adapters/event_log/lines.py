@@ -109,8 +109,9 @@ def text_in(payload: bytes, reading: bytes | None = None) -> str:
     """The story text that an event holds: an opening, a player's words, or the prose of a narration as it is read now."""
     data = orjson.loads(payload)
     if "raw_reply" in data:
-        removals = (data if reading is None else orjson.loads(reading))["removals"]
-        return prose_of(data["raw_reply"], tuple(Removal.model_validate(removal) for removal in removals))
+        if reading is not None:
+            return str(orjson.loads(reading)["prose"])
+        return prose_of(data["raw_reply"], tuple(Removal.model_validate(removal) for removal in data["removals"]))
     return str(data["text"] if "text" in data else data["opening"])
 
 

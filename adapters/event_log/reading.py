@@ -23,6 +23,7 @@ from domain.event import EventCatalogue, LogEntry, Reads, Recorded
 from domain.installation import Settings
 from domain.log import Activity, BranchRow, Segment, StoredSettings, Tree, Verification
 from domain.narrative.document import Document
+from domain.narrative.events import NarrationReread
 from domain.narrative.visual_profile import VisualProfile
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
@@ -120,6 +121,17 @@ class LogReading:
             return [self._recorded(_AT.one(connection, {"at": position})) for position in positions]
 
         return self._read(led_there)
+
+    def reading(self, campaign: str, node: int) -> NarrationReread | None:
+        """See EventLog."""
+
+        def newest(connection: Connection) -> NarrationReread | None:
+            self._node(connection, campaign, node)
+            position = slices.NODE.one(connection, {"of": campaign, "at": node})["reread_at"]
+            read = None if position is None else self._recorded(_AT.one(connection, {"at": position})).event
+            return read if isinstance(read, NarrationReread) else None
+
+        return self._read(newest)
 
     def visual_profiles(self, campaign: str) -> Mapping[str, VisualProfile]:
         """See EventLog."""

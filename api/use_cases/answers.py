@@ -10,7 +10,10 @@ from domain.campaign.position import Position, position_at
 from domain.event import Recorded
 from domain.extraction.extraction import prose_of
 from domain.log import EventLog
-from domain.prompt.events import Accounting, ReplyAccounted
+from domain.narrative.changes import changes
+from domain.narrative.course import after
+from domain.narrative.events import ProposalJudged
+from domain.prompt.events import Accounting, Purpose, ReplyAccounted
 
 _Kind = TypeVar("_Kind")
 
@@ -38,6 +41,30 @@ def accounting_answer(accounting: Accounting | None) -> dict[str, Any] | None:
     return None if accounting is None else accounting.model_dump(mode="json")
 
 
+def account_of(events: Sequence[Recorded], purpose: Purpose = "narration") -> Accounting | None:
+    """The account of a turn's request, among the turn's events; None until it exists."""
+    accounts = (one.event for one in events if isinstance(one.event, ReplyAccounted))
+    return next((account.accounting for account in accounts if account.purpose == purpose), None)
+
+
+def proposal_answer(judged: ProposalJudged | None) -> dict[str, Any]:
+    """What became of a narration's block. Of a narration of an older version of the program: that there was none."""
+    if judged is None:
+        return {"outcome": "absent", "accepted": [], "refused": []}
+    refused = [one.model_dump(mode="json") for one in judged.refused]
+    return {"outcome": judged.outcome, "accepted": list(judged.accepted), "refused": refused}
+
+
+def _state_changes(
+    log: EventLog, campaign: str, narration: NarrationAccepted, judged: ProposalJudged | None
+) -> list[dict[str, Any]]:
+    """What the narration changed in the state that it was told from."""
+    if judged is None or not judged.accepted:
+        return []
+    before = log.state(campaign, narration.parent)
+    return [change.to_json() for change in changes(before, after(before, judged.accepted, "narrator"))]
+
+
 def turn_answer(log: EventLog, campaign: str, turn: str) -> dict[str, Any]:
     """The answer to an accepted turn, out of its events: the same now and after any restart.
 
@@ -51,7 +78,7 @@ def answer_from(log: EventLog, campaign: str, turn: str, events: Sequence[Record
     narration = _one(events, NarrationAccepted)
     if narration is None:
         raise ValueError(f"turn {turn} was not accepted")
-    accounted = _one(events, ReplyAccounted)
+    judged = _one(events, ProposalJudged)
     return {
         "turn": turn,
         "player_node": _player_node(log, campaign, events),
@@ -59,9 +86,9 @@ def answer_from(log: EventLog, campaign: str, turn: str, events: Sequence[Record
         "prose": prose_of(narration.raw_reply, narration.removals),
         "finish_reason": narration.finish_reason,
         "position": position_answer(_position_after(log, campaign, narration)),
-        "state_changes": [],
-        "proposal": {"outcome": "absent", "accepted": [], "refused": []},
-        "accounting": accounting_answer(accounted.accounting if accounted else None),
+        "state_changes": _state_changes(log, campaign, narration, judged),
+        "proposal": proposal_answer(judged),
+        "accounting": accounting_answer(account_of(events)),
     }
 
 

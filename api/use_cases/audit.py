@@ -6,14 +6,16 @@ from typing import Any
 
 import orjson
 
-from api.use_cases.answers import accounting_answer
+from api.use_cases.answers import account_of, accounting_answer
 from api.use_cases.prompting import Bodies
 from domain.campaign.events import NarrationAccepted, TurnFailed
+from domain.campaign.facts import TurnFacts
 from domain.errors import UnknownTurn
 from domain.event import Recorded
 from domain.extraction.extraction import prose_of
 from domain.log import EventLog
-from domain.prompt.events import PromptSent, ReplyAccounted, SectionSpan
+from domain.narrative.events import ProposalJudged
+from domain.prompt.events import PromptSent, Purpose, SectionSpan
 from domain.prompt.request import text_at
 
 
@@ -34,19 +36,20 @@ def turn_of_node(log: EventLog, campaign: str, node: int) -> str:
     return made.turn
 
 
-def request_of(log: EventLog, bodies: Bodies, campaign: str, turn: str) -> SentRequest:
+def request_of(log: EventLog, bodies: Bodies, campaign: str, turn: str, purpose: Purpose = "narration") -> SentRequest:
     """What the turn sent. Raises UnknownTurn, also for a turn that ended before anything was recorded."""
-    prompt = _prompt(log.turn_events(campaign, turn), campaign, turn)[1]
+    prompt = _prompt(log.turn_events(campaign, turn), campaign, turn, purpose)[1]
     return SentRequest(bodies.of(campaign, prompt), prompt.body.sha256)
 
 
-def prompt_answer(log: EventLog, bodies: Bodies, campaign: str, turn: str) -> dict[str, Any]:
+def prompt_answer(
+    log: EventLog, bodies: Bodies, campaign: str, turn: str, purpose: Purpose = "narration"
+) -> dict[str, Any]:
     """The record of the turn's request. Raises as `request_of`."""
     events = log.turn_events(campaign, turn)
-    recorded, prompt = _prompt(events, campaign, turn)
+    recorded, prompt = _prompt(events, campaign, turn, purpose)
     body = bodies.of(campaign, prompt)
     narration = _narration(events)
-    accounted = next((one.event for one in events if isinstance(one.event, ReplyAccounted)), None)
     history = prompt.history.model_dump(mode="json")
     return {
         "node": narration.node if narration else None,
@@ -62,7 +65,7 @@ def prompt_answer(log: EventLog, bodies: Bodies, campaign: str, turn: str) -> di
         "history": history,
         "memories": {"query": {}, "eligible": 0, "considered": []},
         "knowledge": {"considered": []},
-        "accounting": accounting_answer(accounted.accounting if accounted else None),
+        "accounting": accounting_answer(account_of(events, purpose)),
         "endpoint": prompt.endpoint,
         "public_endpoint": prompt.public_endpoint,
         "model": prompt.model,
@@ -75,10 +78,12 @@ def prompt_answer(log: EventLog, bodies: Bodies, campaign: str, turn: str) -> di
     }
 
 
-def reply_answer(log: EventLog, campaign: str, turn: str) -> dict[str, Any]:
+def reply_answer(log: EventLog, campaign: str, turn: str, purpose: Purpose = "narration") -> dict[str, Any]:
     """What came back; of a failed turn, what had come by then. Raises UnknownTurn."""
     facts = log.turn(campaign, turn)
     events = log.turn_events(campaign, turn)
+    if purpose == "state":
+        return _reply_of_pass(campaign, turn, facts, events)
     narration = _narration(events)
     failure = next((one.event for one in events if isinstance(one.event, TurnFailed)), None)
     answer: dict[str, Any] = {"turn": turn, "node": None, "ended": facts.ended, "extractor": None, "removals": []}
@@ -93,6 +98,7 @@ def reply_answer(log: EventLog, campaign: str, turn: str) -> dict[str, Any]:
             "finish_reason": narration.finish_reason,
             "error": None,
             "message": None,
+            "reading": _reading(log, campaign, narration.node),
         }
     return answer | {
         "raw_reply": failure.partial_reply if failure else "",
@@ -101,13 +107,46 @@ def reply_answer(log: EventLog, campaign: str, turn: str) -> dict[str, Any]:
         "finish_reason": None,
         "error": failure.error if failure else None,
         "message": failure.message if failure else None,
+        "reading": None,
     }
 
 
-def _prompt(events: Sequence[Recorded], campaign: str, turn: str) -> tuple[Recorded, PromptSent]:
+def _reply_of_pass(campaign: str, turn: str, facts: TurnFacts, events: Sequence[Recorded]) -> dict[str, Any]:
+    """What came back from the request for the state alone: nothing of it is story."""
+    _prompt(events, campaign, turn, "state")
+    judged = next((one.event for one in events if isinstance(one.event, ProposalJudged)), None)
+    passed = judged is not None and judged.source == "state_pass"
+    return {
+        "turn": turn,
+        "node": judged.node if judged else None,
+        "ended": facts.ended,
+        "extractor": None,
+        "removals": [],
+        "raw_reply": (judged.block or "") if judged and passed else "",
+        "reasoning": "",
+        "prose": "",
+        "finish_reason": None,
+        "error": "state_pass" if judged and judged.pass_error else None,
+        "message": judged.pass_error if judged else None,
+        "reading": None,
+    }
+
+
+def _reading(log: EventLog, campaign: str, node: int) -> dict[str, Any] | None:
+    """How an adopted extractor reads the reply now; None while it stands as it was recorded."""
+    read = log.reading(campaign, node)
+    if read is None:
+        return None
+    removals = [removal.model_dump() for removal in read.removals]
+    return {"extractor": read.extractor, "removals": removals, "prose": read.prose}
+
+
+def _prompt(events: Sequence[Recorded], campaign: str, turn: str, purpose: Purpose) -> tuple[Recorded, PromptSent]:
     for recorded in events:
-        if isinstance(recorded.event, PromptSent):
+        if isinstance(recorded.event, PromptSent) and recorded.event.purpose == purpose:
             return recorded, recorded.event
+    if purpose == "state":
+        raise UnknownTurn(campaign, turn, f"Turn {turn} made no second request for the state.")
     raise UnknownTurn(campaign, turn, f"Turn {turn} ended before a request was recorded, so nothing was sent.")
 
 

@@ -10,11 +10,13 @@ from domain.errors import LogDamaged
 from domain.event import Recorded
 from domain.installation import Settings
 from domain.log import EventLog
+from domain.narrative.events import ProposalJudged
+from domain.narrative.refusals import Refused
 from domain.ports import TokenCounter
 from domain.prompt.assembly import Prompt, StoryView, assemble, history_budget, price
 from domain.prompt.events import Mode, PromptSent, Window
 from domain.prompt.floor import Floor
-from domain.prompt.sections import HistoryNode
+from domain.prompt.sections import HistoryNode, StateTold
 from domain.prompt.stored_body import Words, common_prefix, rebuild, store
 
 _PAGE = 64
@@ -142,12 +144,27 @@ class Prompter:
         told = self._log.campaign(campaign).settings
         if told is None:
             raise AssertionError("a campaign of the log has settings")
-        budget = history_budget(told, settings, window, self._counter, awaits_action=not end.is_player)
+        state = self._state(campaign, end, settings)
+        budget = history_budget(told, settings, window, self._counter, state, awaits_action=not end.is_player)
         floor = self._log.floor(campaign, end.node)
-        view = StoryView(
-            campaign=told, line=self._line(campaign, end, settings.mode, budget, floor), depth=end.depth, earlier=floor
-        )
+        line = self._line(campaign, end, settings.mode, budget, floor)
+        view = StoryView(campaign=told, line=line, depth=end.depth, earlier=floor, state=state)
         return assemble(view, settings, window, self._counter)
+
+    def _state(self, campaign: str, end: NodeFacts, settings: Settings) -> StateTold:
+        """What the narrator is told of the state where the line ends; of refusals, only those of the line's last turn."""
+        document = self._log.state(campaign, end.node)
+        if settings.state_pass:
+            return StateTold(document, asks_for_block=False)
+        last = self._log.node(campaign, end.parent) if end.is_player and end.parent is not None else end
+        return StateTold(document, self._refused(campaign, last))
+
+    def _refused(self, campaign: str, narration: NodeFacts) -> tuple[Refused, ...]:
+        if narration.kind != "narration" or narration.turn is None:
+            return ()
+        events = (recorded.event for recorded in self._log.turn_events(campaign, narration.turn))
+        judged = (event for event in events if isinstance(event, ProposalJudged) and event.node == narration.node)
+        return next((event.refused for event in judged), ())
 
     def _line(
         self, campaign: str, end: NodeFacts, mode: Mode, budget: int, floor: Floor | None

@@ -22,11 +22,13 @@ def story_page(
     *,
     at: int | None = None,
     position: int | None = None,
+    recorded: bool = False,
 ) -> dict[str, Any]:
     """A page of a line, oldest first; `before` is a node, of which older ones are wanted.
 
     The line is the active one; or the one that ends at the node `at`; or the one that was active at a log `position`,
-    and then it reads as it did there. Raises UnknownCampaign, UnknownNode, InvalidInput, ViewBehind.
+    and then it reads as it did there. `recorded`: with the prose that was recorded with each narration, whatever
+    extractor was adopted since. Raises UnknownCampaign, UnknownNode, InvalidInput, ViewBehind.
     """
     log = store.log
     end = _end(log, campaign, at, position)
@@ -34,7 +36,9 @@ def story_page(
     newest = log.node(campaign, end).depth if before_depth is None else before_depth - 1
     segments = log.line(campaign, end, down_to=max(1, newest - limit + 1))
     with store.views.reading("story") as connection:
-        page = story.page(connection, campaign, segments, limit=limit, before_depth=before_depth, as_of=position)
+        page = story.page(
+            connection, campaign, segments, limit=limit, before_depth=before_depth, as_of=position, recorded=recorded
+        )
     return {
         "nodes": [_node_answer(node) for node in page.nodes],
         "next": page.next,

@@ -50,7 +50,8 @@ class NarrationReread(DomainEvent, Placed):
     """An extractor that is adopted for the whole history reads a narration otherwise than what was in force.
 
     Written for each narration whose removals, block or judgement differ, in the order of creation; the adoption that
-    follows in the same append puts them in force. What was recorded with the narration stays as it was.
+    follows in the same append puts them in force. What was recorded with the narration stays as it was. `prose` is the
+    raw reply without the removals.
     """
 
     topic: ClassVar = "story.narration_reread"
@@ -58,6 +59,7 @@ class NarrationReread(DomainEvent, Placed):
 
     extractor: str
     removals: tuple[Removal, ...] = ()
+    prose: str
     outcome: Outcome
     accepted: StateEvents = ()
     refused: tuple[Refused, ...] = ()

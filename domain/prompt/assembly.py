@@ -12,7 +12,7 @@ from domain.prompt.budget import MESSAGE_OVERHEAD, SEPARATOR, Budget, budget_for
 from domain.prompt.events import HistorySpan, Mode, SectionSpan, TokenTally, Window
 from domain.prompt.floor import Floor, Kept, keep
 from domain.prompt.request import Body, messages_of, serialize
-from domain.prompt.sections import LABELS, ORDER, HistoryNode, Section, live_sections, static_sections
+from domain.prompt.sections import LABELS, ORDER, HistoryNode, Section, StateTold, live_sections, static_sections
 from domain.prompt.wording import as_prompted
 
 
@@ -21,13 +21,15 @@ class StoryView:
     """What of a campaign a prompt is made of.
 
     `line` is the end of the line that is to be told on, oldest first: all of it, or as much as can possibly fit.
-    `depth` is the moment of its newest node; `earlier` the floor of the line's newest earlier prompt.
+    `depth` is the moment of its newest node; `earlier` the floor of the line's newest earlier prompt. `state` is what the
+    narrator is told of the state, None for nothing.
     """
 
     campaign: CampaignSettings
     line: tuple[HistoryNode, ...]
     depth: int
     earlier: Floor | None = None
+    state: StateTold | None = None
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,16 @@ class _Frame:
 
 
 def history_budget(
-    campaign: CampaignSettings, settings: Settings, window: Window, counter: TokenCounter, *, awaits_action: bool
+    campaign: CampaignSettings,
+    settings: Settings,
+    window: Window,
+    counter: TokenCounter,
+    state: StateTold | None = None,
+    *,
+    awaits_action: bool,
 ) -> int:
     """The tokens that the history may take. ContextOverflow when what must be in every prompt leaves none."""
-    return _frame(campaign, settings, window, counter, awaits_action=awaits_action).for_history
+    return _frame(campaign, settings, window, counter, state, awaits_action=awaits_action).for_history
 
 
 def price(node: HistoryNode, counter: TokenCounter, mode: Mode = "chat") -> int:
@@ -76,7 +84,7 @@ def price(node: HistoryNode, counter: TokenCounter, mode: Mode = "chat") -> int:
 def assemble(view: StoryView, settings: Settings, window: Window, counter: TokenCounter) -> Prompt:
     """The request for the narration that follows the view's line. Raises ContextOverflow before any model is asked."""
     awaits_action = not view.line[-1].is_player
-    frame = _frame(view.campaign, settings, window, counter, awaits_action=awaits_action)
+    frame = _frame(view.campaign, settings, window, counter, view.state, awaits_action=awaits_action)
     prices = [price(node, counter, settings.mode) for node in view.line]
     depths = [node.depth for node in view.line]
     kept = keep(depths, prices, frame.for_history, view.earlier, settings.low_water_percent)
@@ -104,10 +112,16 @@ def parameters(settings: Settings) -> dict[str, object]:
 
 
 def _frame(
-    campaign: CampaignSettings, settings: Settings, window: Window, counter: TokenCounter, *, awaits_action: bool
+    campaign: CampaignSettings,
+    settings: Settings,
+    window: Window,
+    counter: TokenCounter,
+    state: StateTold | None,
+    *,
+    awaits_action: bool,
 ) -> _Frame:
-    static = static_sections(campaign, settings.narrator_prompt)
-    live = live_sections(campaign, awaits_action=awaits_action)
+    static = static_sections(campaign, settings.narrator_prompt, state)
+    live = live_sections(campaign, state, awaits_action=awaits_action)
     tokens: dict[str, int] = {section.name: counter.count(section.text) for section in (*static, *live)}
     budget = budget_for(settings.context_budget, window, settings.max_output_tokens)
     frame = _Frame(static, live, tokens, _transport(counter), budget, settings.mode)

@@ -6,6 +6,11 @@ from typing import Literal, get_args
 
 from domain.campaign.events import NodeKind
 from domain.campaign.settings import CampaignSettings, Persona
+from domain.narrative.document import EMPTY, Document
+from domain.narrative.refusal_note import refusal_note
+from domain.narrative.refusals import Refused
+from domain.narrative.rendering import render
+from domain.narrative.rule import state_rule
 from domain.prompt import texts
 
 StaticName = Literal[
@@ -86,10 +91,23 @@ class HistoryNode:
         return self.kind in ("do", "say", "story")
 
 
-def static_sections(campaign: CampaignSettings, narrator_prompt: str) -> tuple[Section, ...]:
+@dataclass(frozen=True)
+class StateTold:
+    """What a narrator is told of the state: the document, what was refused of its last block, whether to send another."""
+
+    document: Document = EMPTY
+    refused: tuple[Refused, ...] = ()
+    asks_for_block: bool = True
+
+
+def static_sections(
+    campaign: CampaignSettings, narrator_prompt: str, state: StateTold | None = None
+) -> tuple[Section, ...]:
     """The sections that are the same bytes on every turn while no setting changes, in order; the empty ones absent."""
+    asked = state is not None and state.asks_for_block
     sections = (
         Section("narrator_prompt", narrator_prompt.strip() or texts.NARRATOR_PROMPT, "the rules of narration"),
+        Section("state_rule", state_rule() if asked else "", "the narrator is asked for what changes"),
         Section("canon", _canon(campaign.canon), "the story's canon is in every prompt"),
         Section(
             "instructions",
@@ -106,12 +124,16 @@ def static_sections(campaign: CampaignSettings, narrator_prompt: str) -> tuple[S
     return tuple(section for section in sections if section.text)
 
 
-def live_sections(campaign: CampaignSettings, *, awaits_action: bool) -> tuple[Section, ...]:
+def live_sections(
+    campaign: CampaignSettings, state: StateTold | None = None, *, awaits_action: bool
+) -> tuple[Section, ...]:
     """The sections that may change each turn, in order; the empty ones absent.
 
     `awaits_action`: the player gave no words, so the continue hint stands in their place.
     """
+    told = state or StateTold(asks_for_block=False)
     sections = (
+        Section("state", render(told.document), "what is established where the story stands"),
         Section(
             "authors_note",
             _under(texts.AUTHORS_NOTE_HEADING, campaign.authors_note),
@@ -121,6 +143,16 @@ def live_sections(campaign: CampaignSettings, *, awaits_action: bool) -> tuple[S
             "front_memory",
             _under(texts.FRONT_MEMORY_HEADING, campaign.front_memory),
             "the front memory stands close to the end",
+        ),
+        Section(
+            "refusal_note",
+            refusal_note(told.refused) if told.asks_for_block else "",
+            "part of what the last block asked for was refused",
+        ),
+        Section(
+            "state_reminder",
+            texts.STATE_REMINDER if told.asks_for_block else "",
+            "the narrator is reminded of the block",
         ),
         Section(
             "continue_hint", texts.CONTINUE_HINT if awaits_action else "", "the player asked the narrator to go on"

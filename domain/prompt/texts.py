@@ -22,7 +22,11 @@ FRONT_MEMORY_HEADING = "Keep in mind now:"
 STORY_BEGINS = "[The story so far.]"
 """Stands as the first user message where the history begins with a narration: many templates want a user first."""
 
-CONTINUE_HINT = "[Continue the story from where it stands. The player's character waits and watches for now.]"
+CONTINUE_OPENING = "Continue the story from where it stands."
+CONTINUE_SENTENCE = "The player's character waits and watches for now."
+"""The most distinctive sentence of the continue hint: no story says it."""
+
+CONTINUE_HINT = f"[{CONTINUE_OPENING} {CONTINUE_SENTENCE}]"
 """Stands in the place of an action when the player has asked the narrator to go on."""
 
 SCENE_LABEL = "Scene:"
@@ -47,3 +51,41 @@ STATE_HEADINGS = (
 
 FENCE_LABEL = "state"
 """The label of the fence that a narrator ends a reply with."""
+
+FENCE_TOKEN = f"```{FENCE_LABEL}"
+"""How that fence opens."""
+
+REMINDER_OPENING = "Reminder:"
+REMINDER_CHANGES = "names only what changed in this turn"
+REMINDER_EMPTY = "its list of events is empty"
+STATE_REMINDER = (
+    f"[{REMINDER_OPENING} end this reply with one {FENCE_TOKEN} block, in the form that was shown. The block "
+    f"{REMINDER_CHANGES}; when nothing did, {REMINDER_EMPTY}.]"
+)
+"""Stands last, so that the narrator does not forget the block."""
+
+LENGTH_OPENING = "Hard limit:"
+LENGTH_CEILING = "turn must not exceed {ceiling} words"
+LENGTH_FLOOR = "Aim for at least {floor} words."
+LENGTH_CLOSING = "Then end with the state block, which does not count towards the limit."
+"""The last sentence of every length hint. It names the block, which a narrator in haste leaves out."""
+
+LENGTH_HINT = f"[{LENGTH_OPENING} this {LENGTH_CEILING}. {LENGTH_FLOOR} {LENGTH_CLOSING}]"
+LENGTH_HINT_WITHOUT_FLOOR = f"[{LENGTH_OPENING} this {LENGTH_CEILING}. {LENGTH_CLOSING}]"
+"""The length hints, to be filled in with numbers of words."""
+
+BLOCK_ALONE_PROMPT = (
+    "You keep the record of what is established in an interactive story. You are given what is established, and the "
+    "newest part of the story. You answer with state events for what that part has changed, and with nothing else."
+)
+"""Opens the second request, which asks for the block alone."""
+
+BLOCK_ALONE_HEADING = "The newest part of the story:"
+BLOCK_ALONE_QUESTION = "Which state events does this part of the story make true? Answer with the JSON object alone."
+"""Ends the second request."""
+
+STATE_REMINDER = (
+    f"[Reminder: tell the story first, then end your reply with one ```{FENCE_LABEL} block of what changed, and write "
+    "nothing after it.]"
+)
+"""Stands close to the end of every prompt that asks for a block."""

@@ -377,6 +377,12 @@ class MemoryEventLog:
                     courses[made].append(each)
         return courses[node]
 
+    def reading(self, campaign: str, node: int) -> NarrationReread | None:
+        """See EventLog."""
+        self._line(campaign, node)
+        read = [each.event for each in self._stream(campaign) if isinstance(each.event, NarrationReread)]
+        return next((one for one in reversed(read) if one.node == node), None)
+
     def visual_profiles(self, campaign: str) -> Mapping[str, VisualProfile]:
         """See EventLog."""
         return dict(sorted(self._known(campaign).profiles.items()))
@@ -439,8 +445,9 @@ class MemoryEventLog:
                 case NodeRevised(node=node, text=text) | TextCorrected(node=node, text=text):
                     texts[node] = text
                     raws.pop(node, None)
-                case NarrationReread(node=node, removals=removals) if node in raws:
+                case NarrationReread(node=node, removals=removals, prose=prose) if node in raws:
                     texts[node] = prose_of(raws[node], removals)
+                    assert texts[node] == prose
         return texts
 
     def tree(self, campaign: str) -> Tree:

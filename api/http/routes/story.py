@@ -14,7 +14,6 @@ from api.http.shapes.story import StoryShape
 from api.use_cases import audit
 from api.use_cases.stories import story_page
 from api.wiring import Fabula
-from domain.errors import UnknownTurn
 
 router = APIRouter(prefix="/api/campaigns/{campaign}", route_class=CleanJSONRoute)
 
@@ -70,8 +69,7 @@ def read_prompt(
     campaign: CampaignId, turn: TurnId, fabula: ThisFabula, purpose: Purpose = "narration"
 ) -> dict[str, Any]:
     """The record of what a turn sent: sections, tokens, window, history; of failed turns too."""
-    _only_narration(campaign, turn, purpose)
-    return audit.prompt_answer(fabula.log, fabula.store.bodies, campaign, turn)
+    return audit.prompt_answer(fabula.log, fabula.store.bodies, campaign, turn, purpose)
 
 
 @router.get(
@@ -79,8 +77,7 @@ def read_prompt(
 )
 def read_request(campaign: CampaignId, turn: TurnId, fabula: ThisFabula, purpose: Purpose = "narration") -> Response:
     """The exact bytes that a turn sent."""
-    _only_narration(campaign, turn, purpose)
-    return _exact(fabula, campaign, turn)
+    return _exact(fabula, campaign, turn, purpose)
 
 
 @router.get(
@@ -93,8 +90,7 @@ def read_reply(
     campaign: CampaignId, turn: TurnId, fabula: ThisFabula, purpose: Purpose = "narration"
 ) -> dict[str, Any]:
     """A turn's raw reply with its removals; of a failed turn, what had come."""
-    _only_narration(campaign, turn, purpose)
-    return audit.reply_answer(fabula.log, campaign, turn)
+    return audit.reply_answer(fabula.log, campaign, turn, purpose)
 
 
 @router.get(
@@ -135,12 +131,7 @@ def read_reply_of_node(
     return read_reply(campaign, audit.turn_of_node(fabula.log, campaign, node), fabula, purpose)
 
 
-def _only_narration(campaign: str, turn: str, purpose: str) -> None:
-    if purpose != "narration":
-        raise UnknownTurn(campaign, turn, f"Turn {turn} sent no request for {purpose}; it sent one for its narration.")
-
-
-def _exact(fabula: Fabula, campaign: str, turn: str) -> Response:
-    sent = audit.request_of(fabula.log, fabula.store.bodies, campaign, turn)
+def _exact(fabula: Fabula, campaign: str, turn: str, purpose: Purpose) -> Response:
+    sent = audit.request_of(fabula.log, fabula.store.bodies, campaign, turn, purpose)
     digest = base64.b64encode(bytes.fromhex(sent.sha256)).decode()
     return Response(sent.body, media_type="application/json", headers={"Repr-Digest": f"sha-256=:{digest}:"})
