@@ -21,7 +21,7 @@ from sqlalchemy import (
 
 from domain.campaign.events import CampaignDeleted, CampaignRevised, CampaignStarted
 
-LOG_FORMAT = 3
+LOG_FORMAT = 4
 """The format of the store. A store with a larger number was written by a newer program and is not opened."""
 
 NUMBER = BigInteger().with_variant(Integer(), "sqlite")
