@@ -52,6 +52,10 @@ class Settings(BaseModel):
     model_timeout_seconds: Annotated[
         int, Field(ge=30, le=3_600, description="How long the model server may say nothing.")
     ] = 300
+    extractor: Annotated[
+        Annotated[str, StringConstraints(min_length=1, max_length=16)],
+        Field(description="Which version of the extractor reads new narrations, where a story has adopted no other."),
+    ] = "2"
     state_pass: Annotated[
         bool,
         Field(

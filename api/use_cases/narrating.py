@@ -14,9 +14,10 @@ from api.use_cases.answers import answer_from
 from api.use_cases.closing import Closing
 from api.use_cases.prompting import Bodies, Prepared, Prompter
 from api.use_cases.settings import InstallationSettings
+from api.use_cases.state_pass import StatePasses
 from api.use_cases.telling import Accepted, Delta, Done, Failed, Telling
 from api.use_cases.waiting import aside, through
-from domain.campaign.commands import AcceptNarration, FailTurn, RecordPrompt
+from domain.campaign.commands import AcceptNarration, FailTurn, RecordPrompt, StatePass
 from domain.campaign.events import FailureStage
 from domain.campaign.facts import TurnFacts
 from domain.errors import (
@@ -31,7 +32,8 @@ from domain.errors import (
     TurnInterrupted,
 )
 from domain.event import Recorded
-from domain.extraction.extraction import extract_plain
+from domain.extraction.extraction import Extraction
+from domain.extraction.extractors import extract
 from domain.installation import Settings, SettingsInForce
 from domain.log import EventLog
 from domain.ports import Ended, Narrator, NarratorRequest, Usage, WindowProbe
@@ -72,6 +74,7 @@ class _Course:
     stage: FailureStage = "prompt"
     prepared: Prepared | None = None
     reply: _Reply = field(default_factory=_Reply)
+    state_pass: StatePass | None = None
 
 
 class Narrating:
@@ -100,6 +103,7 @@ class Narrating:
         self._settings = settings
         self._closing = closing
         self._kept_running = kept_running
+        self._passes = StatePasses(log, narrator, prompter)
 
     async def tell(self, telling: Telling, turn: TurnFacts, opening: tuple[Recorded, ...]) -> None:
         """Tells the turn to its end, and closes it whatever happens. `opening` is what opened it."""
@@ -136,7 +140,10 @@ class Narrating:
         course.prepared, course.stage = prepared, "model"
         await self._unless_cancelled(telling, turn, course, self._listen(telling, course, settings))
         course.stage = "reply"
-        await through(self._accept(telling, turn, course))
+        extraction = await self._extracted(telling.campaign, course)
+        if settings.state_pass and not isinstance(extraction.proposal, tuple):
+            course.state_pass = await self._passed(telling, turn, course, extraction, settings, window)
+        await through(self._accept(telling, turn, course, extraction))
 
     async def _narrator_as_it_is(self) -> tuple[SettingsInForce, Window]:
         """The settings in force, and how much the server of theirs reads."""
@@ -206,11 +213,38 @@ class Narrating:
                 if facts.cancel_requested:
                     return  # not for a turn that others closed as interrupted: its reply is taken, late
 
-    async def _accept(self, telling: Telling, turn: TurnFacts, course: _Course) -> None:
+    async def _extracted(self, campaign: str, course: _Course) -> Extraction:
+        """What of the reply is story, and what it proposes, as the extractor in force has it."""
         reply = course.reply
-        extraction = extract_plain(reply.raw)
+        extractor = await aside(self._extractor, campaign)
+        extraction = await aside(extract, reply.raw, extractor)
         if not extraction.prose:
             raise ModelReplyEmpty(_why_empty(reply))
+        return extraction
+
+    def _extractor(self, campaign: str) -> str:
+        return self._log.campaign(campaign).extractor or self._settings.in_force().extractor
+
+    async def _passed(
+        self,
+        telling: Telling,
+        turn: TurnFacts,
+        course: _Course,
+        extraction: Extraction,
+        settings: SettingsInForce,
+        window: Window,
+    ) -> StatePass:
+        """What the second request brings. Who has enough of waiting for it keeps the narration."""
+        prose = extraction.prose
+        asked = self._passes.ask(telling.campaign, turn, prose, settings, window)
+        try:
+            return await self._unless_cancelled(telling, turn, course, asked)
+        except TurnCancelled as error:
+            course.stage = "reply"
+            return StatePass(error=error.message)
+
+    async def _accept(self, telling: Telling, turn: TurnFacts, course: _Course, extraction: Extraction) -> None:
+        reply = course.reply
         command = AcceptNarration(
             campaign=telling.campaign,
             turn=turn.turn,
@@ -219,6 +253,7 @@ class Narrating:
             extraction=extraction,
             finish_reason=reply.finish_reason,
             accounting=self._account(telling, turn, course),
+            state_pass=course.state_pass,
         )
         accepted = await aside(self._log.execute, command)
         events = (*course.opening, *accepted.events)

@@ -8,7 +8,7 @@ from threading import Lock
 from domain.campaign.facts import NodeFacts, TurnFacts
 from domain.errors import LogDamaged
 from domain.event import Recorded
-from domain.installation import Settings
+from domain.installation import Settings, SettingsInForce
 from domain.log import EventLog
 from domain.narrative.events import ProposalJudged
 from domain.narrative.refusals import Refused
@@ -17,6 +17,7 @@ from domain.prompt.assembly import Prompt, StoryView, assemble, history_budget, 
 from domain.prompt.events import Mode, PromptSent, Window
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode, StateTold
+from domain.prompt.state_pass import assemble_pass
 from domain.prompt.stored_body import Words, common_prefix, rebuild, store
 
 _PAGE = 64
@@ -128,6 +129,41 @@ class Prompter:
             built_from=built_from,
         )
         return Prepared(event, body)
+
+    def prepare_pass(
+        self,
+        campaign: str,
+        turn: TurnFacts,
+        prose: str,
+        settings: SettingsInForce,
+        window: Window,
+        *,
+        constrained: bool,
+    ) -> Prepared:
+        """The second request of a running turn, about the narration that it was told. Raises ContextOverflow."""
+        built_from = self._log.max_position(campaign)
+        (under,) = self._log.end_of_line(campaign, turn.parent, limit=1)
+        document = self._log.state(campaign, turn.parent)
+        request = assemble_pass(document, under, prose, settings, window, self._counter, constrained=constrained)
+        place = self._log.node(campaign, turn.parent)
+        event = PromptSent(
+            turn=turn.turn,
+            purpose="state",
+            node=place.node,
+            branch=place.branch,
+            depth=place.depth,
+            endpoint=settings.endpoint,
+            public_endpoint=settings.public_endpoint,
+            model=settings.model,
+            mode=settings.mode,
+            body=store(request.body.data, words=self._words(campaign, (place.node,))),
+            sections=request.sections,
+            tokens=request.tokens,
+            window=window,
+            history=request.history,
+            built_from=built_from,
+        )
+        return Prepared(event, request.body.data)
 
     def _words(self, campaign: str, nodes: Sequence[int]) -> Sequence[Words]:
         """The events that hold what was said last, as many as the compression can look back into."""

@@ -78,8 +78,7 @@ class StatePass:
 class AcceptNarration:
     """Take a reply into the story, and judge what it proposes.
 
-    `proposed` and `block` are what the extraction found; what a second request brought (`state_pass`) is judged instead
-    where that has events.
+    What a second request brought (`state_pass`) is judged instead of what the extraction found.
     """
 
     campaign: str
@@ -89,8 +88,6 @@ class AcceptNarration:
     extraction: Extraction
     finish_reason: str | None
     accounting: Accounting | None
-    proposed: Proposed = "absent"
-    block: str | None = None
     state_pass: StatePass | None = None
 
 

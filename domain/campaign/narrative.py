@@ -15,7 +15,9 @@ def judged(facts: CampaignFacts, command: AcceptNarration, accepted: NarrationAc
     extra = command.state_pass
     passed = extra is not None and extra.block is not None
     proposed, block = (
-        (extra.proposed, extra.block) if extra is not None and passed else (command.proposed, command.block)
+        (extra.proposed, extra.block)
+        if extra is not None and passed
+        else (command.extraction.proposal, command.extraction.block)
     )
     judgement = judge_proposal(facts.states.get(accepted.parent, EMPTY), proposed)
     return ProposalJudged(

@@ -45,20 +45,20 @@ class PassRequest:
 
 def assemble_pass(
     document: Document,
-    told: tuple[HistoryNode, ...],
-    depth: int,
+    under: HistoryNode,
+    prose: str,
     settings: Settings,
     window: Window,
     counter: TokenCounter,
     *,
     constrained: bool,
 ) -> PassRequest:
-    """The request about the newest nodes (an action, if there was one, and its narration) on the state before them.
+    """The request about a narration and the action that it tells, on the state before it.
 
-    `depth` is the moment of the narration; `constrained` holds the answer to the schema. Raises ContextOverflow when it
-    does not fit.
+    `under` is the node that the narration hangs under; `constrained` holds the answer to the schema. Raises
+    ContextOverflow when it does not fit.
     """
-    sections = _sections(document, told)
+    sections = _sections(document, under, prose)
     tokens: dict[str, int] = {section.name: counter.count(section.text) for section in sections}
     reply = min(MOST_TOKENS, settings.max_output_tokens)
     budget = budget_for(settings.context_budget, window, reply)
@@ -69,11 +69,12 @@ def assemble_pass(
     pieces = [Piece(section.name, section.text) for section in sections]
     messages = (Message("system", tuple(pieces[:2])), Message("user", tuple(pieces[2:])))
     body = serialize(_parameters(settings, reply, document, constrained=constrained), messages, settings.mode)
-    return PassRequest(body, _spans(body, tokens), tally, _history(told, depth, budget.effective - tally.total))
+    return PassRequest(body, _spans(body, tokens), tally, _history(under))
 
 
-def _sections(document: Document, told: tuple[HistoryNode, ...]) -> tuple[Section, ...]:
-    story = "\n\n".join((texts.BLOCK_ALONE_HEADING, *(as_prompted(node) for node in told if node.text)))
+def _sections(document: Document, under: HistoryNode, prose: str) -> tuple[Section, ...]:
+    action = [as_prompted(under)] if under.is_player and under.text else []
+    story = "\n\n".join((texts.BLOCK_ALONE_HEADING, *action, prose))
     sections = (
         Section("narrator_prompt", texts.BLOCK_ALONE_PROMPT, ""),
         Section("state_rule", vocabulary_rule(), ""),
@@ -122,11 +123,6 @@ def _spans(body: Body, tokens: dict[str, int]) -> tuple[SectionSpan, ...]:
     )
 
 
-def _history(told: tuple[HistoryNode, ...], depth: int, budget: int) -> HistorySpan:
-    return HistorySpan(
-        first_node=told[0].node,
-        last_node=told[-1].node,
-        total=depth,
-        nodes=tuple(node.node for node in told),
-        budget=max(0, budget),
-    )
+def _history(under: HistoryNode) -> HistorySpan:
+    """The narration itself has no node yet."""
+    return HistorySpan(first_node=under.node, last_node=under.node, total=under.depth, nodes=(under.node,))

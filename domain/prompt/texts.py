@@ -83,9 +83,3 @@ BLOCK_ALONE_PROMPT = (
 BLOCK_ALONE_HEADING = "The newest part of the story:"
 BLOCK_ALONE_QUESTION = "Which state events does this part of the story make true? Answer with the JSON object alone."
 """Ends the second request."""
-
-STATE_REMINDER = (
-    f"[Reminder: tell the story first, then end your reply with one ```{FENCE_LABEL} block of what changed, and write "
-    "nothing after it.]"
-)
-"""Stands close to the end of every prompt that asks for a block."""

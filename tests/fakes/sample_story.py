@@ -1,6 +1,7 @@
 """A story's events and commands, with everything filled in that a test does not speak about."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import orjson
@@ -46,7 +47,8 @@ from domain.campaign.events import (
 )
 from domain.campaign.settings import CampaignRevision, CampaignSettings
 from domain.extraction.extraction import extract_plain
-from domain.narrative.judging import Proposed
+from domain.narrative.events import ProposalJudged
+from domain.narrative.judging import Outcome, Proposed
 from domain.prompt.events import (
     Accounting,
     HistorySpan,
@@ -104,6 +106,18 @@ def narrated(turn: str, node: int, *, parent: int, at: tuple[int, int], text: st
     return NarrationAccepted(
         node=node, branch=branch, depth=depth, turn=turn, parent=parent, raw_reply=text, **{**known, **more}
     )
+
+
+def judged(turn: str, node: int, *, at: tuple[int, int], outcome: Outcome = "absent", **more: Any) -> ProposalJudged:
+    branch, depth = at
+    return ProposalJudged(node=node, branch=branch, depth=depth, turn=turn, outcome=outcome, **more)
+
+
+def told(
+    turn: str, node: int, *, parent: int, at: tuple[int, int], text: str, **more: Any
+) -> tuple[NarrationAccepted, ProposalJudged]:
+    """A narration without a block, and the judgement that says so."""
+    return narrated(turn, node, parent=parent, at=at, text=text, **more), judged(turn, node, at=at)
 
 
 def failed(turn: str, stage: FailureStage = "model", **more: Any) -> TurnFailed:
@@ -223,9 +237,8 @@ def accept(
     proposed: Proposed = "absent",
 ) -> AcceptNarration:
     block = orjson.dumps({"events": proposed}).decode() if isinstance(proposed, tuple) else None
-    return AcceptNarration(
-        campaign, turn, text, reasoning, extract_plain(text), finish_reason, account, proposed, block
-    )
+    extraction = replace(extract_plain(text), proposal=proposed, block=block)
+    return AcceptNarration(campaign, turn, text, reasoning, extraction, finish_reason, account)
 
 
 def correct_state(*events: Any, note: str = "", campaign: str = CAMPAIGN) -> CorrectState:
