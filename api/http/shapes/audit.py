@@ -162,8 +162,28 @@ class RemovalShape(BaseModel):
     end: int
 
 
+class ReadingShape(BaseModel):
+    """How an extractor that was adopted later reads a reply."""
+
+    model_config = with_examples(
+        {
+            "extractor": "2",
+            "removals": [{"rule": "whitespace", "start": 15, "end": 16}],
+            "prose": "The door gives.",
+        }
+    )
+
+    extractor: str
+    removals: list[RemovalShape]
+    prose: str
+
+
 class ReplyShape(BaseModel):
-    """A turn's reply as it arrived; of a failed turn, what had come."""
+    """A turn's reply as it arrived; of a failed turn, what had come.
+
+    `extractor`, `removals` and `prose` are those that were recorded with it; `reading` is what is in force instead, null
+    while that is the same.
+    """
 
     model_config = with_examples(
         {
@@ -178,6 +198,7 @@ class ReplyShape(BaseModel):
             "finish_reason": "stop",
             "error": None,
             "message": None,
+            "reading": None,
         }
     )
 
@@ -192,3 +213,4 @@ class ReplyShape(BaseModel):
     finish_reason: str | None
     error: str | None
     message: str | None
+    reading: ReadingShape | None
