@@ -1,9 +1,11 @@
-"""An extraction: what of a raw reply is story, and exactly what was taken out of it."""
+"""An extraction: what of a raw reply is story, exactly what was taken out of it, and what its block proposes."""
 
 from dataclasses import dataclass
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from domain.narrative.judging import Proposed
 
 RULE_WHITESPACE = "whitespace"
 
@@ -20,11 +22,17 @@ class Removal(BaseModel):
 
 @dataclass(frozen=True)
 class Extraction:
-    """The prose of a reply, and its removals in order. Prose and removals, put back in place, are the raw reply."""
+    """The prose of a reply, and its removals in order. Prose and removals, put back in place, are the raw reply.
+
+    `proposal` holds the events of the last block that could be read, any JSON values; `block` is that block's text as
+    it stands in the reply, without its fence, or where none could be read, the last one's; None where there is none.
+    """
 
     prose: str
     removals: tuple[Removal, ...]
     extractor: str
+    proposal: Proposed = "absent"
+    block: str | None = None
 
 
 def prose_of(raw: str, removals: tuple[Removal, ...]) -> str:

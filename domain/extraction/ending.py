@@ -1,0 +1,112 @@
+"""The end of a reply: rules take things off it, one after another, until nothing more comes off.
+
+One kind of leftover hides another, so after each cut every rule is asked again. Whatever costs a look at more than the
+last line is found once for the whole text, or remembered as refused, so that the loop is linear in the text.
+"""
+
+from collections.abc import Callable, Sequence
+
+from domain.extraction.blocks import BLOCK, UNFINISHED_BLOCK
+from domain.extraction.brackets import Bracket, Brackets
+from domain.extraction.context import Context
+from domain.extraction.event_calls import EVENT_CALL
+from domain.extraction.fences import StoryFence, story_fences
+from domain.extraction.lines import Line, LineStarts
+from domain.extraction.pasted_state import PASTED_STATE
+from domain.extraction.reading import Cut, Joint, Reading, Rule
+from domain.extraction.unfinished_objects import unfinished_objects
+
+LEFTOVER = "leftover"
+ECHO = "echo"
+LENGTH_HINT = "R2"
+SCENE_LINE = "R3"
+EMPTY_FENCE = "R4"
+INSTRUCTION_TAIL = "R5"
+
+_PROTOCOL = frozenset({BLOCK, UNFINISHED_BLOCK, PASTED_STATE, ECHO, EVENT_CALL, LENGTH_HINT, INSTRUCTION_TAIL})
+"""The rules whose cuts make a last line that reads as a scene line one that was copied."""
+
+
+class Ending:
+    """What is left of a text: all before `end`, which is behind its last word.
+
+    `below` is the rule of the cut directly below that, None where the text's end is; `protocol_below` says whether any
+    cut below was of protocol.
+    """
+
+    def __init__(self, reading: Reading) -> None:
+        self.text = reading.text
+        self.end = len(self.text)
+        self.cuts: list[Cut] = []
+        self.below: str | None = None
+        self.protocol_below = False
+        self.unfinished_objects = unfinished_objects(self.text)
+        self._joints: list[Joint] = list(reading.joints)
+        self._lines = LineStarts(self.text)
+        self._brackets = Brackets(self.text)
+        self._fences = [fence for fence in story_fences(self.text) if not fence.closed]
+        self._refused: set[tuple[str, int]] = set()
+        self._settle()
+
+    @property
+    def last_line(self) -> Line:
+        """The line that is last, as far as it is left."""
+        return Line(self._lines.before(self.end), self.end)
+
+    @property
+    def last_fence(self) -> StoryFence | None:
+        """The last fence that begins in what is left, if nothing closes it."""
+        while self._fences and self._fences[-1].opening.start >= self.end:
+            self._fences.pop()
+        return self._fences[-1] if self._fences else None
+
+    def bracket(self, rule: str, is_ours: Callable[[str, Bracket], bool]) -> Cut | None:
+        """The cut of the first bracket at the end that is one of ours. What was refused once is not read again.
+
+        A bracket that is refused would be refused with fewer words as well.
+        """
+        for bracket in self._brackets.at_end(self.end, self.last_line.start):
+            if (rule, bracket.inner) in self._refused:
+                continue
+            if is_ours(self.text, bracket):
+                return Cut(rule, bracket.start, self.end)
+            self._refused.add((rule, bracket.inner))
+        return None
+
+    def take(self, cut: Cut) -> None:
+        """Takes a cut off the end."""
+        self._pass_joints(cut.start + 1)
+        self.cuts.append(cut)
+        self._is_below(cut.rule)
+        self.end = cut.start
+        self._settle()
+
+    def _settle(self) -> None:
+        while self.end and self.text[self.end - 1].isspace():
+            self.end -= 1
+        self._pass_joints(self.end)
+
+    def _pass_joints(self, at: int) -> None:
+        while self._joints and self._joints[-1].at >= at:
+            self._is_below(self._joints.pop().rule)
+
+    def _is_below(self, rule: str) -> None:
+        self.protocol_below |= rule in _PROTOCOL
+        if rule != LEFTOVER:
+            self.below = rule
+
+
+EndRule = Callable[[Ending], Cut | None]
+"""Finds what is to come off the end: from some place to the end, not empty. Total."""
+
+
+def ending(rules: Sequence[EndRule]) -> Rule:
+    """The rule that takes off the end whatever these rules find, in their order, over and over."""
+
+    def from_the_end(reading: Reading, _: Context) -> list[Cut]:
+        left = Ending(reading)
+        while cut := next((cut for rule in rules if (cut := rule(left)) is not None), None):
+            left.take(cut)
+        return left.cuts[::-1]
+
+    return from_the_end
