@@ -14,6 +14,7 @@ from api.cli.stores import existing_store
 from api.cli.terminal_text import harmless
 from api.config import Config
 from api.pages.difference import difference_page
+from api.pages.state_values import said
 from api.use_cases.difference import difference
 from api.use_cases.stories import newest_campaign
 from api.wiring import Store
@@ -21,6 +22,8 @@ from domain.errors import InvalidInput
 
 SHOWN_NODES = 12
 """How many nodes of each side are shown, the first ones; the page and the JSON have all."""
+SHOWN_LEAVES = 30
+"""How many leaves of the state are shown; the page and the JSON have all."""
 SHOWN_CHARACTERS = 400
 """How much of the last that both share is shown."""
 UNKNOWN_WIDTH = 100
@@ -80,6 +83,9 @@ def _parts(answer: dict[str, Any]) -> Iterator[Text | Table]:
     if answer["text"]["left"] or answer["text"]["right"]:
         yield Text("\nThe story since they parted", "bold")
         yield _story(answer["text"])
+    if answer["state"]["changes"]:
+        yield Text("\nWhat is established", "bold")
+        yield _state(answer["state"]["changes"])
     if answer["prompts"]["sections"]:
         yield Text("\nWhat the narrator was sent last, in tokens", "bold")
         yield _sections(answer["prompts"]["sections"])
@@ -136,6 +142,18 @@ def _more(nodes: int) -> list[Text]:
 def _cut(text: str) -> str:
     """The end of a text, which is where the other two begin."""
     return text if len(text) <= SHOWN_CHARACTERS else f"… {text[-SHOWN_CHARACTERS:].partition(' ')[2]}"
+
+
+def _state(changes: Sequence[dict[str, Any]]) -> Table:
+    """The first of the leaves in which the two differ."""
+    drawn = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    for heading, style in (("", ""), *_STYLES.items()):
+        drawn.add_column(heading, style=style, overflow="fold")
+    for leaf in changes[:SHOWN_LEAVES]:
+        drawn.add_row(*(Text(harmless(each)) for each in (leaf["path"], said(leaf["left"]), said(leaf["right"]))))
+    if len(changes) > SHOWN_LEAVES:
+        drawn.add_row(Text(f"… and {len(changes) - SHOWN_LEAVES:,} more: --html shows all", "dim"))
+    return drawn
 
 
 def _sections(sections: Sequence[dict[str, Any]]) -> Table:

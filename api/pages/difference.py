@@ -4,6 +4,8 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from api.pages.state_values import said
+
 
 def difference_page(difference: dict[str, Any], title: str) -> str:
     """The page for the answer of `difference`, in HTML. All story text is escaped."""
@@ -14,4 +16,4 @@ def difference_page(difference: dict[str, Any], title: str) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    return environment.get_template("difference.html.j2").render(title=title, **difference)
+    return environment.get_template("difference.html.j2").render(title=title, said=said, **difference)

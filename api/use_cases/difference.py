@@ -15,6 +15,8 @@ from domain.difference.ancestor import Parting, parting
 from domain.difference.words import word_difference
 from domain.errors import UnknownTurn
 from domain.log import EventLog, Segment
+from domain.narrative.changes import changes
+from domain.narrative.document import Document
 from projections import prompts, story
 from projections.story import StoryNode
 
@@ -51,7 +53,7 @@ def difference(store: Store, campaign: str, left: str, right: str) -> dict[str, 
             "takes": _takes(ours, theirs),
             "corrected": _corrected(store, campaign, ours, theirs, parted),
         },
-        "state": {"changes": []},
+        "state": {"changes": _state(store.log, campaign, ours, theirs)},
         "memory": {"left": [], "right": [], "summaries": {"left": None, "right": None}},
         "prompts": _prompts(store, campaign, ours, theirs),
         "accounts": {"left": _accounts(store, campaign, ours), "right": _accounts(store, campaign, theirs)},
@@ -124,6 +126,16 @@ def _takes(ours: _Side, theirs: _Side) -> list[dict[str, Any]]:
         return []
     words = [asdict(stretch) for stretch in word_difference(left.text, right.text)]
     return [{"parent": left.parent, "left": left.node, "right": right.node, "words": words}]
+
+
+def _state(log: EventLog, campaign: str, ours: _Side, theirs: _Side) -> list[dict[str, Any]]:
+    """The leaves in which the states of the two places differ."""
+    documents = [_document(log, campaign, side) for side in (ours, theirs)]
+    return [{"path": leaf.path, "left": leaf.before, "right": leaf.after} for leaf in changes(*documents)]
+
+
+def _document(log: EventLog, campaign: str, side: _Side) -> Document:
+    return log.state(campaign, side.end.node) if side.as_of is None else log.state_as_of(campaign, side.as_of)[1]
 
 
 def _prompts(store: Store, campaign: str, ours: _Side, theirs: _Side) -> dict[str, Any]:

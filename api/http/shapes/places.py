@@ -58,7 +58,8 @@ _RIGHT: dict[str, Any] = {"node": 15, "moment": 12, "kind": "narration", "text":
 _TAKES: dict[str, Any] = {"parent": 11, "left": 12, "right": 15, "words": _WORDS}
 _CORRECTED: dict[str, Any] = {"node": 3, "moment": 3, "words": _TAKES["words"]}
 _TEXT: dict[str, Any] = {"left": [_LEFT], "right": [_RIGHT], "takes": [_TAKES], "corrected": [_CORRECTED]}
-_STATE: dict[str, Any] = {"changes": []}
+_LEAF: dict[str, Any] = {"path": "possessions.lamp", "left": "oren", "right": None}
+_STATE: dict[str, Any] = {"changes": [_LEAF]}
 _MEMORY: dict[str, Any] = {"left": [], "right": [], "summaries": {"left": None, "right": None}}
 _SECTION: dict[str, Any] = {
     "name": "history",
@@ -309,12 +310,22 @@ class TextDifference(BaseModel):
     corrected: list[DifferingText]
 
 
+class DifferingLeaf(BaseModel):
+    """A leaf of the state that is another on one side; null where it does not exist."""
+
+    model_config = with_examples(_LEAF)
+
+    path: str
+    left: Any
+    right: Any
+
+
 class StateDifference(BaseModel):
-    """How the narrative states differ; empty until there is one."""
+    """The leaves in which the states of the two places differ."""
 
     model_config = with_examples(_STATE)
 
-    changes: list[dict[str, Any]]
+    changes: list[DifferingLeaf]
 
 
 class MemoryDifference(BaseModel):
