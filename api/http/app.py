@@ -6,7 +6,7 @@ from api.http.bounded_body import BoundedBody
 from api.http.guard import Guard
 from api.http.last_resort import LastResort
 from api.http.openapi import DescribedAPI, operation_id
-from api.http.routes import campaigns, installation, log, places, story, turns
+from api.http.routes import campaigns, installation, log, places, state, story, turns
 from api.http.security_headers import SecurityHeaders
 from api.wiring import VERSION, Fabula
 
@@ -22,6 +22,7 @@ _TAGS = [
     {"name": "turns", "description": "Acting and being told what happens."},
     {"name": "places", "description": "Going back, forth and aside, naming places, comparing two."},
     {"name": "story", "description": "Reading."},
+    {"name": "state", "description": "What is established: read, explained, corrected."},
     {"name": "audit", "description": "Exactly what was sent and what came back."},
     {"name": "log", "description": "The events themselves."},
     {"name": "installation", "description": "Settings, views, health."},
@@ -44,7 +45,7 @@ def create_app(config: Config, fabula: Fabula | None = None) -> DescribedAPI:
     app.token_needed = bool(config.token.get_secret_value())
     problems.install(app)
     _add_layers(app, config)
-    for module in (campaigns, turns, places, story, log, installation, docs):
+    for module in (campaigns, turns, places, story, state, log, installation, docs):
         app.include_router(module.router)
     return app
 

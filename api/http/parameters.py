@@ -4,6 +4,8 @@ from typing import Annotated, Literal
 
 from fastapi import Header, Path, Query
 
+from domain.narrative.vocabulary import SLUG, SLUG_CHARACTERS
+
 LARGEST_INTEGER = 2**53 - 1
 """The largest that every JSON reader keeps exactly; more than any log will hold."""
 
@@ -40,6 +42,28 @@ AtNode = Annotated[
 AtPosition = Annotated[
     int | None,
     Query(ge=1, le=LARGEST_INTEGER, description="The story as it was at this position of the log.", examples=[41]),
+]
+StateAtNode = Annotated[
+    int | None,
+    Query(ge=1, le=LARGEST_INTEGER, description="At this node; without it, where the story stands.", examples=[12]),
+]
+LeafPath = Annotated[
+    str,
+    Query(
+        min_length=1,
+        max_length=400,
+        description="Section, id and field with dots between them. In an attribute's name `~` is `~0` and `.` is `~1`.",
+        examples=["possessions.crystal", "entities.imani.location"],
+    ),
+]
+EntityId = Annotated[
+    str,
+    Path(
+        max_length=SLUG_CHARACTERS,
+        pattern=f"^{SLUG.pattern}$",
+        description="The entity's id, as the state has it.",
+        examples=["imani"],
+    ),
 ]
 
 Purpose = Annotated[Literal["narration", "state"], Query(description="Which of a turn's requests.")]

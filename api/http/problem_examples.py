@@ -30,9 +30,20 @@ _SAMPLES: tuple[FabulaError, ...] = (
     errors.NothingToRedo(_CAMPAIGN),
     errors.NothingToRetry(_CAMPAIGN),
     errors.NameTaken(_CAMPAIGN, "the harbour", "branch 3"),
+    errors.OvertakenMeanwhile(_CAMPAIGN),
     errors.TurnCancelled(_TURN),
     refusals.TooLarge(1024 * 1024),
     refusals.RequestInvalid({"kind": "Input should be 'do', 'say', 'story' or 'continue'"}),
+    errors.CorrectionRefused(
+        [
+            {
+                "event": {"type": "set_possession", "item": "key", "owner": "imani"},
+                "code": "unknown_reference",
+                "detail": "“key”, for `item`, is not the id of an entity. Name one that the state lists, or make it "
+                "first with `create_entity`.",
+            }
+        ]
+    ),
     errors.ContextOverflow({"instructions": 310, "canon": 420}, 512, window_binds=False),
     errors.EndpointRefused("http://203.0.113.7/v1", "203.0.113.7 is a public address"),
     errors.IdempotencyKeyReused("step-1", _TURN),

@@ -42,9 +42,15 @@ CHECKED: list[Any] = CHECKS.get_by_names(
         "allow_header_conformance",
     ]
 )
-_NO_MATTER_OF_FORM = ("endpoint_refused", "context_overflow", "idempotency_key_reused", "too_large")
-_JUDGED_BY_MEANING = {"name", "node", "position"}
-"""Which names mean something already, that the opening has no sibling, that one place is named and not two."""
+_NO_MATTER_OF_FORM = (
+    "endpoint_refused",
+    "context_overflow",
+    "idempotency_key_reused",
+    "too_large",
+    "correction_refused",
+)
+_JUDGED_BY_MEANING = {"name", "node", "position", "path", "entity"}
+"""Which names mean something already, that the opening has no sibling, that one place is named and not two, what there is."""
 _JUDGED_BY_FORM: list[Any] = CHECKS.get_by_names(["positive_data_acceptance", "negative_data_rejection"])
 _SCHEMA = schemathesis.openapi.from_dict(create_app(Config(home=Path("unused"))).openapi())
 
@@ -65,7 +71,17 @@ def known(server: Serving) -> dict[str, Any]:
         campaign = client.post("/api/campaigns", json={"title": "Known"}).json()["id"]
         turn = client.post(f"/api/campaigns/{campaign}/turns", json={"kind": "do", "text": "go"}).json()["turn"]
         point = client.post(f"/api/campaigns/{campaign}/save-points", json={"name": "here"}).json()["id"]
-    return {"campaign": campaign, "turn": turn, "node": 3, "name": "story", "branch": 1, "save_point": point}
+        made = {"type": "create_entity", "entity": "imani", "entity_type": "character", "name": "Imani"}
+        client.post(f"/api/campaigns/{campaign}/state/corrections", json={"events": [made]}).raise_for_status()
+    return {
+        "campaign": campaign,
+        "turn": turn,
+        "node": 3,
+        "name": "story",
+        "branch": 1,
+        "save_point": point,
+        "entity": "imani",
+    }
 
 
 @_SCHEMA.parametrize()
@@ -91,7 +107,7 @@ def _aim(case: Case, known: dict[str, Any]) -> None:
 
 
 def _refused_for_what_no_schema_says(response: Response) -> bool:
-    """Where an address leads, whether a prompt fits, which keys were used before, how many bytes: no schema says so."""
+    """Where an address leads, whether a prompt fits, which keys were used before, how many bytes, what is established."""
     if response.headers["content-type"] != [MEDIA_TYPE]:
         return False
     problem = response.json()

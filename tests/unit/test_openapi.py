@@ -13,6 +13,7 @@ from api.config import Config
 from api.http.app import create_app
 from api.http.openapi import SHAPES
 from api.http.problems import MEDIA_TYPE, STATUS_OF
+from domain.narrative.vocabulary import VOCABULARY
 
 DESCRIPTION: dict[str, Any] = create_app(Config(home=Path("unused"))).openapi()
 METHODS = ("get", "put", "post", "delete", "patch")
@@ -43,6 +44,15 @@ CONTRACT = {
     "name_branch": "PUT /api/campaigns/{campaign}/branches/{branch}",
     "read_tree": "GET /api/campaigns/{campaign}/tree",
     "compare_places": "GET /api/campaigns/{campaign}/diff",
+    "read_state": "GET /api/campaigns/{campaign}/state",
+    "correct_state": "POST /api/campaigns/{campaign}/state/corrections",
+    "explain_state": "GET /api/campaigns/{campaign}/state/why",
+    "read_state_history": "GET /api/campaigns/{campaign}/state/history",
+    "list_proposals": "GET /api/campaigns/{campaign}/state/proposals",
+    "read_scene_packet": "GET /api/campaigns/{campaign}/scene-packet",
+    "list_visual_profiles": "GET /api/campaigns/{campaign}/visual-profiles",
+    "read_visual_profile": "GET /api/campaigns/{campaign}/visual-profiles/{entity}",
+    "set_visual_profile": "PUT /api/campaigns/{campaign}/visual-profiles/{entity}",
     "read_prompt": "GET /api/campaigns/{campaign}/turns/{turn}/prompt",
     "read_request": "GET /api/campaigns/{campaign}/turns/{turn}/request",
     "read_reply": "GET /api/campaigns/{campaign}/turns/{turn}/reply",
@@ -227,3 +237,11 @@ def test_a_change_has_no_defaults_since_what_is_absent_stays() -> None:
         assert not any("default" in field for field in schema["properties"].values())
         assert "required" not in schema
     assert "opening" not in DESCRIPTION["components"]["schemas"]["CampaignChange"]["properties"]
+
+
+def test_a_correction_takes_what_the_vocabulary_has_and_judges_all_else() -> None:
+    schema = DESCRIPTION["components"]["schemas"]["CorrectionRequest"]["properties"]["events"]
+    described = [kind["properties"]["type"]["const"] for kind in schema["items"]["anyOf"] if "properties" in kind]
+    assert described == list(VOCABULARY)
+    assert _validator(schema).is_valid([{"type": "no such"}, None])
+    assert not _validator(schema).is_valid([])
