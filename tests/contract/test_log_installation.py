@@ -117,7 +117,7 @@ class TestDeletingACampaign:
         (stone,) = two.delete_campaign(CAMPAIGN).events
         assert stone.stream == INSTALLATION_STREAM
         assert stone.event == CampaignDeleted(
-            campaign=CAMPAIGN, title=f"The story of {CAMPAIGN}", events=5, head=head.hex()
+            campaign=CAMPAIGN, title=f"The story of {CAMPAIGN}", events=6, head=head.hex()
         )
         assert two.read(0, 100, stream=INSTALLATION_STREAM) == [stone]
 

@@ -272,6 +272,7 @@ class TestTheEventsOfATurn:
             "prompt.sent",
             "story.cancel_requested",
             "story.narration_accepted",
+            "state.proposal_judged",
             "accounting.reply_accounted",
         ]
         assert {recorded.stream for recorded in log.turn_events(CAMPAIGN, "t_1")} == {CAMPAIGN}
@@ -293,6 +294,7 @@ class TestTheEventsOfATurn:
             "story.turn_failed",
             "accounting.reply_accounted",
             "story.narration_accepted",
+            "state.proposal_judged",
             "accounting.reply_accounted",
         ]
 

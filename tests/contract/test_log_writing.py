@@ -174,7 +174,7 @@ class TestTheStampsOfAnEvent:
         log.execute(take_turn("t_1", "continue"))
         log.execute(accept("t_1", "Fog.", account=ACCOUNT))
         log.execute(revise(title="New"))
-        assert [recorded.turn for recorded in everything(log)] == [None, "t_1", "t_1", "t_1", None]
+        assert [recorded.turn for recorded in everything(log)] == [None, "t_1", "t_1", "t_1", "t_1", None]
 
     def test_name_who_made_it_happen(self, log: EventLog) -> None:
         two_stories(log)
@@ -188,6 +188,7 @@ class TestTheStampsOfAnEvent:
             "story.cancel_requested": "player",
             "story.narration_accepted": "narrator",
             "story.turn_failed": "fabula",
+            "state.proposal_judged": "fabula",
             "prompt.sent": "fabula",
             "accounting.reply_accounted": "fabula",
         }

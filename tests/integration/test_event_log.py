@@ -205,8 +205,9 @@ class TestOneStoreForSeveral:
             log.execute(start())
             told = list(players.map(take_turns, [log] * len(names), names))
             events = assert_whole(log)
-        assert len(events) == 1 + len(names) * (1 + 15 * 4)
-        told_in_the_log = [recorded.event_id for recorded in events if recorded.topic == "story.narration_accepted"]
+        assert len(events) == 1 + len(names) * (1 + 15 * 5)
+        told_by = ("story.narration_accepted", "state.proposal_judged")
+        told_in_the_log = [recorded.event_id for recorded in events if recorded.topic in told_by]
         assert sorted(told_in_the_log) == sorted(name for each in told for name in each)
 
     def test_a_reader_that_follows_misses_nothing_and_sees_nothing_half(self, store: Path) -> None:

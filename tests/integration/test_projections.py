@@ -344,11 +344,11 @@ def test_a_killed_process_leaves_a_view_that_goes_on(log: SqlEventLog, store: Pa
 
 
 def gone_file(directory: Path) -> None:
-    (directory / "story.v2.db").unlink()
+    (directory / "story.v3.db").unlink()
 
 
 def gone_files(directory: Path) -> None:
-    for path in directory.glob("story.v2.db*"):
+    for path in directory.glob("story.v3.db*"):
         path.unlink()
 
 
@@ -358,7 +358,7 @@ def gone_directory(directory: Path) -> None:
 
 def other_file(directory: Path) -> None:
     shutil.copy(directory / "prompts.v3.db", directory / "story.new")
-    (directory / "story.new").replace(directory / "story.v2.db")
+    (directory / "story.new").replace(directory / "story.v3.db")
 
 
 @pytest.mark.parametrize("gone", [gone_file, gone_files, gone_directory, other_file])
@@ -375,7 +375,7 @@ def test_a_file_deleted_under_a_running_program_is_built_anew(
     with views.reading("story") as connection:
         told = [node.node for node in story.line(connection, CAMPAIGN, log.line(CAMPAIGN, 13))]
     assert told == list(range(1, 14))
-    assert (directory / "story.v2.db").exists()
+    assert (directory / "story.v3.db").exists()
     views.catch_up()
     assert digests(views)[1] != before[1]
     kept = digests(views)
@@ -412,7 +412,7 @@ def test_views_that_were_deleted_between_two_runs_are_built_anew(
     views = opening()
     before = digests(views)
     views.stop()
-    assert sorted(path.name for path in directory.iterdir()) == ["campaigns.v2.db", "prompts.v3.db", "story.v2.db"]
+    assert sorted(path.name for path in directory.iterdir()) == ["campaigns.v2.db", "prompts.v3.db", "story.v3.db"]
     shutil.rmtree(directory)
     assert digests(opening()) == before
 
@@ -436,7 +436,7 @@ def test_a_view_that_other_code_folded_is_built_anew(log: SqlEventLog, directory
     views = opening()
     before = digests(views)
     views.stop()
-    with sqlite3.connect(directory / "story.v2.db") as raw:
+    with sqlite3.connect(directory / "story.v3.db") as raw:
         raw.execute("UPDATE checkpoint SET fingerprint = 'other'")
         raw.execute("UPDATE node SET text = 'as other code had it'")
         raw.execute("CREATE TABLE of_other_code (x)")
@@ -488,7 +488,7 @@ def test_a_damaged_file_is_built_anew_at_start(
     views = opening()
     before = digests(views)
     views.stop()
-    overwrite(directory / "story.v2.db", begin, length)
+    overwrite(directory / "story.v3.db", begin, length)
     again = opening()
     with capture_logs() as logged:
         again.at_least("story", log.max_position())
@@ -502,7 +502,7 @@ def test_a_file_that_is_no_database_is_built_anew(
 ) -> None:
     tell_many(log, 3)
     directory.mkdir()
-    (directory / "story.v2.db").write_bytes(content)
+    (directory / "story.v3.db").write_bytes(content)
     assert story_of(views, log) == list(range(1, 8))
 
 
@@ -514,8 +514,8 @@ def test_damage_that_is_found_while_reading_is_told_and_mended(
     views = opening()
     before = digests(views)
     views.stop()
-    size, sound = (directory / "story.v2.db").stat().st_size, 4 * 16_384  # the first pages
-    overwrite(directory / "story.v2.db", sound, size - sound)
+    size, sound = (directory / "story.v3.db").stat().st_size, 4 * 16_384  # the first pages
+    overwrite(directory / "story.v3.db", sound, size - sound)
     with pytest.raises(StoreUnavailable, match="damaged"):
         digests(views)
     views.start()

@@ -181,13 +181,13 @@ def test_a_build_beside_takes_the_place_of_what_served_and_that_is_removed(
     views = opening()
     tell_many(log, 10)
     before = digests(views)
-    assert kept.names() == ["campaigns.v2", "prompts.v3", "story.v2"]
+    assert kept.names() == ["campaigns.v2", "prompts.v3", "story.v3"]
     assert [views.rebuild(name).differed for name in NAMES] == [False] * 3
-    assert kept.names() == ["campaigns.v2.g1", "prompts.v3.g1", "story.v2.g1"]
+    assert kept.names() == ["campaigns.v2.g1", "prompts.v3.g1", "story.v3.g1"]
     assert digests(views) == before
     assert digests(opening()) == before
     views.rebuild("story")
-    assert kept.names() == ["campaigns.v2.g1", "prompts.v3.g1", "story.v2.g2"]
+    assert kept.names() == ["campaigns.v2.g1", "prompts.v3.g1", "story.v3.g2"]
 
 
 def test_a_view_that_was_not_what_the_log_makes_of_it_is_mended_and_that_is_told(
@@ -266,7 +266,7 @@ def test_a_rebuild_that_is_left_to_the_threads_is_done_by_them(log: SqlEventLog,
     with opening() as views, opening() as others:
         before = digests(views)
         views.begin_rebuild("story")
-        assert eventually(lambda: "story.v2.g1" in kept.names() and "story.v2" not in kept.names())
+        assert eventually(lambda: "story.v3.g1" in kept.names() and "story.v3" not in kept.names())
         assert digests(views) == digests(others) == before
 
 
@@ -281,9 +281,9 @@ def test_two_that_rebuild_at_once_work_at_one_build(log: SqlEventLog, opening: O
         thread.join()
     assert [digests(views) for views in several] == [before] * 3
     assert [name for name in kept.names() if name.startswith("story")] in (
-        ["story.v2.g1"],
-        ["story.v2.g2"],
-        ["story.v2.g3"],
+        ["story.v3.g1"],
+        ["story.v3.g2"],
+        ["story.v3.g3"],
     )
 
 

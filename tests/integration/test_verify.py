@@ -42,12 +42,12 @@ def opened(store: Path) -> Iterator[SqlEventLog]:
 
 @pytest.fixture(scope="module")
 def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A store of twelve events in three streams. Copied for each test, never edited itself.
+    """A store of thirteen events in three streams. Copied for each test, never edited itself.
 
-    position      1  2  3  4  5  6  7  8  9 10 11 12
-    CAMPAIGN      1     2  3     4  5  6        7
-    OTHER            1        2           3        4
-    installation                             1
+    position      1  2  3  4  5  6  7  8  9 10 11 12 13
+    CAMPAIGN      1     2  3     4  5  6  7        8
+    OTHER            1        2              3        4
+    installation                                1
     """
     store = tmp_path_factory.mktemp("told") / "log.db"
     with opened(store) as log:
@@ -61,7 +61,7 @@ def told(tmp_path_factory: pytest.TempPathFactory) -> Path:
         log.change_settings({"model": "small"})
         log.execute(revise(title="The Lamp"))
         log.execute(revise(campaign=OTHER, title="The Harbour"))
-        assert log.max_position() == 12
+        assert log.max_position() == 13
     return store
 
 
@@ -132,7 +132,7 @@ def swap_positions(one: int, other: int) -> Edit:
 
 EVERYTHING = "stream, version, topic, schema_version, event_id, at, turn, actor, payload_hash, payload, chain"
 FORGED = (
-    "'c_lighthouse', 8, 'campaign.revised', 1, 'e_forged', '2026', NULL, 'player', x'00', CAST('{}' AS BLOB), x'00'"
+    "'c_lighthouse', 9, 'campaign.revised', 1, 'e_forged', '2026', NULL, 'player', x'00', CAST('{}' AS BLOB), x'00'"
 )
 
 EDITS: dict[str, tuple[Edit, str, int]] = {
@@ -158,13 +158,13 @@ EDITS: dict[str, tuple[Edit, str, int]] = {
     "the schema": (sql("UPDATE event SET schema_version = 0 WHERE position = 5"), OTHER, 2),
     "the name": (sql("UPDATE event SET event_id = 'e_other' WHERE position = 8"), CAMPAIGN, 6),
     "a chain value": (sql("UPDATE event SET chain = x'00' WHERE position = 6"), CAMPAIGN, 4),
-    "the last chain value of a stream": (sql("UPDATE event SET chain = x'00' WHERE position = 11"), CAMPAIGN, 7),
+    "the last chain value of a stream": (sql("UPDATE event SET chain = x'00' WHERE position = 12"), CAMPAIGN, 8),
     "the stream of an event": (sql("UPDATE event SET stream = 'c_ghost' WHERE position = 4"), "c_ghost", 3),
     "an event in the middle, removed": (sql("DELETE FROM event WHERE position = 4"), CAMPAIGN, 4),
     "the first event, removed": (sql("DELETE FROM event WHERE position = 1"), CAMPAIGN, 2),
-    "the newest event, removed": (sql("DELETE FROM event WHERE position = 12"), OTHER, 4),
-    "the newest events, removed": (sql("DELETE FROM event WHERE position > 8"), OTHER, 3),
-    "the end of a stream, removed": (sql("DELETE FROM event WHERE position = 11"), CAMPAIGN, 7),
+    "the newest event, removed": (sql("DELETE FROM event WHERE position = 13"), OTHER, 4),
+    "the newest events, removed": (sql("DELETE FROM event WHERE position > 9"), OTHER, 3),
+    "the end of a stream, removed": (sql("DELETE FROM event WHERE position = 12"), CAMPAIGN, 8),
     "a whole stream, removed": (sql("DELETE FROM event WHERE stream = 'c_harbour'"), OTHER, 1),
     "every event, removed": (sql("DELETE FROM event"), OTHER, 1),
     "two payloads, swapped": (swap("payload", 3, 4), CAMPAIGN, 2),
@@ -177,14 +177,14 @@ EDITS: dict[str, tuple[Edit, str, int]] = {
         CAMPAIGN,
         2,
     ),
-    "an event, added at an end": (sql(f"INSERT INTO event ({EVERYTHING}) VALUES ({FORGED})"), CAMPAIGN, 8),
+    "an event, added at an end": (sql(f"INSERT INTO event ({EVERYTHING}) VALUES ({FORGED})"), CAMPAIGN, 9),
     "an event, added in a stream of its own": (
-        sql(f"INSERT INTO event ({EVERYTHING}) VALUES ({FORGED.replace('lighthouse', 'ghost').replace('8', '1', 1)})"),
+        sql(f"INSERT INTO event ({EVERYTHING}) VALUES ({FORGED.replace('lighthouse', 'ghost').replace('9', '1', 1)})"),
         "c_ghost",
         1,
     ),
-    "an end, moved back": (sql("UPDATE stream_head SET version = 6 WHERE stream = 'c_lighthouse'"), CAMPAIGN, 7),
-    "an end, moved on": (sql("UPDATE stream_head SET version = 9 WHERE stream = 'c_lighthouse'"), CAMPAIGN, 8),
+    "an end, moved back": (sql("UPDATE stream_head SET version = 7 WHERE stream = 'c_lighthouse'"), CAMPAIGN, 8),
+    "an end, moved on": (sql("UPDATE stream_head SET version = 10 WHERE stream = 'c_lighthouse'"), CAMPAIGN, 9),
     "the hash of an end": (sql("UPDATE stream_head SET chain = x'00' WHERE stream = 'c_harbour'"), OTHER, 4),
     "an end, removed": (sql("DELETE FROM stream_head WHERE stream = 'c_harbour'"), OTHER, 4),
     "an end, added": (sql("INSERT INTO stream_head VALUES ('c_ghost', 2, x'00')"), "c_ghost", 1),
@@ -227,7 +227,7 @@ def test_damage_to_one_stream_leaves_the_others_well(store: Path) -> None:
 
 
 def test_the_first_of_two_bad_events_is_named(store: Path) -> None:
-    edited(store, sql("UPDATE event SET actor = 'nobody' WHERE position IN (5, 9)"))
+    edited(store, sql("UPDATE event SET actor = 'nobody' WHERE position IN (5, 10)"))
     bad = verified(store).first_bad
     assert bad is not None
     assert (bad.stream, bad.version, bad.position) == (OTHER, 2, 5)
@@ -238,15 +238,15 @@ class TestWhatOnlyTheNumberOfPositionsShows:
         edited(
             store,
             sql(
-                "DELETE FROM event WHERE position = 12",
-                "UPDATE stream_head SET version = 3, chain = (SELECT chain FROM event WHERE position = 9) "
+                "DELETE FROM event WHERE position = 13",
+                "UPDATE stream_head SET version = 3, chain = (SELECT chain FROM event WHERE position = 10) "
                 "WHERE stream = 'c_harbour'",
             ),
         )
         assert verified(store, OTHER).ok
         bad = verified(store).first_bad
         assert bad is not None
-        assert bad.position == 12
+        assert bad.position == 13
 
     def test_a_stream_that_was_removed_with_its_end(self, store: Path) -> None:
         edited(
@@ -258,7 +258,7 @@ class TestWhatOnlyTheNumberOfPositionsShows:
         assert "4 of their events are gone without a tombstone" in bad.why
 
     def test_an_event_that_was_given_a_position_by_hand(self, store: Path) -> None:
-        edited(store, sql("UPDATE event SET position = 500 WHERE position = 12"))
+        edited(store, sql("UPDATE event SET position = 500 WHERE position = 13"))
         bad = verified(store).first_bad
         assert bad is not None
         assert bad.position == 500

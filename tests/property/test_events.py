@@ -62,8 +62,10 @@ def of_type(wanted: Any, said: Sequence[Any] = ()) -> st.SearchStrategy[Any]:
         return st.lists(of_type(inside[0]), max_size=3).map(tuple)
     if origin is tuple:
         return st.tuples(*[of_type(each) for each in inside])
-    if wanted == dict[str, Any]:
-        return st.dictionaries(TEXT, JSON, max_size=4)
+    if origin is dict:
+        return st.dictionaries(of_type(inside[0]), of_type(inside[1]), max_size=4)
+    if wanted is Any:
+        return JSON
     if isinstance(wanted, type) and issubclass(wanted, BaseModel):
         return models(wanted)
     return of_scalar(wanted, bounds(said))
@@ -71,15 +73,19 @@ def of_type(wanted: Any, said: Sequence[Any] = ()) -> st.SearchStrategy[Any]:
 
 def of_scalar(wanted: Any, limits: Sequence[Any]) -> st.SearchStrategy[Any]:
     least: Any = next((limit.ge for limit in limits if isinstance(limit, annotated_types.Ge)), WHOLE[0])
-    longest = [limit.max_length for limit in limits if isinstance(limit, StringConstraints) and limit.max_length]
+    texts = [limit for limit in limits if isinstance(limit, StringConstraints)]
     scalars = {
         NoneType: st.none(),
         bool: st.booleans(),
         int: st.integers(least, WHOLE[1]),
         float: st.floats(allow_nan=False, allow_infinity=False),
-        str: TEXT.map(lambda text: text[: longest[0]]) if longest else TEXT,
+        str: of_text(texts[0]) if texts else TEXT,
     }
     return scalars[wanted]
+
+
+def of_text(limit: StringConstraints) -> st.SearchStrategy[str]:
+    return TEXT.map(lambda text: text[: limit.max_length]).filter(lambda text: len(text) >= (limit.min_length or 0))
 
 
 def bounds(said: Sequence[Any]) -> Sequence[Any]:

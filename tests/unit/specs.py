@@ -10,7 +10,7 @@ from domain.campaign.decide import decide
 from domain.campaign.facts import CampaignFacts, StoryEvent, evolve
 from domain.campaign.story_tree import looked_ahead
 from domain.errors import FabulaError
-from tests.fakes.sample_story import CAMPAIGN, acted, failed, narrated, opened, started
+from tests.fakes.sample_story import CAMPAIGN, acted, failed, opened, started, told
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ START = (started(),)
 TELLING = (*START, opened("t_1", parent=2), acted("t_1", 2, parent=1, at=(1, 2), text="Climb the stairs."))
 """The first turn, still being told."""
 
-TOLD = (*TELLING, narrated("t_1", 3, parent=2, at=(1, 3), text="The stairs creak."))
+TOLD = (*TELLING, *told("t_1", 3, parent=2, at=(1, 3), text="The stairs creak."))
 """The first turn, told: opening, action 2, narration 3."""
 
 UNTOLD = (*TELLING, failed("t_1"))
@@ -68,13 +68,13 @@ INTERRUPTED = (*TELLING, failed("t_1", "interrupted"))
 RETRYING = (*TOLD, opened("t_2", parent=2, operation="retry", retry_of=3))
 """Another take of narration 3 is being told."""
 
-TWO_TAKES = (*RETRYING, narrated("t_2", 4, parent=2, at=(2, 3), text="The stairs hold.", retry_of=3))
+TWO_TAKES = (*RETRYING, *told("t_2", 4, parent=2, at=(2, 3), text="The stairs hold.", retry_of=3))
 """Two takes of the first turn, the second one the head."""
 
 TWO_TURNS = (
     *TOLD,
     opened("t_2", parent=4),
     acted("t_2", 4, parent=3, at=(1, 4), text="Light the lamp."),
-    narrated("t_2", 5, parent=4, at=(1, 5), text="It burns."),
+    *told("t_2", 5, parent=4, at=(1, 5), text="It burns."),
 )
 """Two turns, told: opening, action 2, narration 3, action 4, narration 5."""

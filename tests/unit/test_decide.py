@@ -29,7 +29,6 @@ from tests.fakes.sample_story import (
     cancel_requested,
     fail,
     failed,
-    narrated,
     opened,
     prompted,
     record,
@@ -39,6 +38,7 @@ from tests.fakes.sample_story import (
     start,
     started,
     take_turn,
+    told,
 )
 from tests.unit.specs import INTERRUPTED, RETRYING, START, TELLING, TOLD, UNTOLD, given
 
@@ -219,7 +219,7 @@ class TestRetrying:
             *START,
             opened("t_1", parent=2, kind="say"),
             acted("t_1", 2, parent=1, at=(1, 2), kind="say", text="Hello?"),
-            narrated("t_1", 3, parent=2, at=(1, 3), text="An echo."),
+            *told("t_1", 3, parent=2, at=(1, 3), text="An echo."),
         )
         given(*said).when(retry("t_2")).then(opened("t_2", parent=2, kind="say", operation="retry", retry_of=3))
 
@@ -227,12 +227,12 @@ class TestRetrying:
         went_on = (
             *TOLD,
             opened("t_2", parent=3, kind="continue"),
-            narrated("t_2", 4, parent=3, at=(1, 4), text="A gull cries."),
+            *told("t_2", 4, parent=3, at=(1, 4), text="A gull cries."),
         )
         given(*went_on).when(retry("t_3")).then(opened("t_3", parent=3, kind="continue", operation="retry", retry_of=4))
 
     def test_of_a_take_replaces_that_take(self) -> None:
-        two = (*RETRYING, narrated("t_2", 4, parent=2, at=(2, 3), text="The stairs hold.", retry_of=3))
+        two = (*RETRYING, *told("t_2", 4, parent=2, at=(2, 3), text="The stairs hold.", retry_of=3))
         given(*two).when(retry("t_3")).then(opened("t_3", parent=2, operation="retry", retry_of=4))
 
     def test_of_an_untold_action_asks_for_its_first_take(self) -> None:
@@ -265,7 +265,7 @@ KEYED = (
 )
 """The first turn, asked with an idempotency key and still being told."""
 
-ANSWERED = (*KEYED, narrated("t_1", 3, parent=2, at=(1, 3), text="The stairs creak."))
+ANSWERED = (*KEYED, *told("t_1", 3, parent=2, at=(1, 3), text="The stairs creak."))
 
 AGAIN = take_turn("t_2", "do", "Climb the stairs.", key="k_1")
 
@@ -286,7 +286,7 @@ class TestAnIdempotencyKey:
         retried = (
             *TOLD,
             opened("t_2", parent=2, operation="retry", retry_of=3, idempotency_key="k_2"),
-            narrated("t_2", 4, parent=2, at=(2, 3), text="The stairs hold.", retry_of=3),
+            *told("t_2", 4, parent=2, at=(2, 3), text="The stairs hold.", retry_of=3),
         )
         given(*retried).when(retry("t_3", key="k_2")).then_nothing()
 
@@ -301,8 +301,8 @@ class TestAnIdempotencyKey:
         )
 
     def test_of_a_turn_that_was_answered_late_asks_nothing_again(self) -> None:
-        late = narrated("t_1", 3, parent=2, at=(1, 3), text="The stairs creak.", late=True)
-        given(*KEYED, failed("t_1", "interrupted"), late).when(AGAIN).then_nothing()
+        late = told("t_1", 3, parent=2, at=(1, 3), text="The stairs creak.", late=True)
+        given(*KEYED, failed("t_1", "interrupted"), *late).when(AGAIN).then_nothing()
 
     @pytest.mark.parametrize(
         "events", [KEYED, ANSWERED, (*KEYED, failed("t_1"))], ids=["running", "accepted", "failed"]
@@ -327,7 +327,7 @@ class TestAnIdempotencyKey:
         answered = (
             *START,
             opened("t_1", parent=1, kind="continue", idempotency_key=""),
-            narrated("t_1", 2, parent=1, at=(1, 2), text="A gull cries."),
+            *told("t_1", 2, parent=1, at=(1, 2), text="A gull cries."),
         )
         given(*answered).when(take_turn("t_2", "continue", key="")).then_nothing()
 
@@ -356,13 +356,13 @@ class TestRecordingAPrompt:
 class TestAcceptingANarration:
     def test_hangs_it_under_the_action(self) -> None:
         given(*TELLING).when(accept("t_1", "The stairs creak.")).then(
-            narrated("t_1", 3, parent=2, at=(1, 3), text="The stairs creak.")
+            *told("t_1", 3, parent=2, at=(1, 3), text="The stairs creak.")
         )
 
     def test_keeps_the_raw_reply_and_what_was_taken_out_of_it(self) -> None:
         edges = (Removal(rule="whitespace", start=0, end=1), Removal(rule="whitespace", start=5, end=7))
         given(*TELLING).when(accept("t_1", "\nFog. \n", reasoning="Weather.", finish_reason=None)).then(
-            narrated(
+            *told(
                 "t_1",
                 3,
                 parent=2,
@@ -376,31 +376,33 @@ class TestAcceptingANarration:
 
     def test_writes_the_account_beside_it_at_the_same_place(self) -> None:
         given(*TELLING).when(accept("t_1", "Fog.", account=ACCOUNT)).then(
-            narrated("t_1", 3, parent=2, at=(1, 3), text="Fog."), accounted("t_1", at=(3, 1, 3))
+            *told("t_1", 3, parent=2, at=(1, 3), text="Fog."), accounted("t_1", at=(3, 1, 3))
         )
 
     def test_of_a_retry_says_which_take_it_replaces_and_begins_a_branch(self) -> None:
         given(*RETRYING).when(accept("t_2", "The stairs hold.")).then(
-            narrated("t_2", 4, parent=2, at=(2, 3), text="The stairs hold.", retry_of=3)
+            *told("t_2", 4, parent=2, at=(2, 3), text="The stairs hold.", retry_of=3)
         )
 
     def test_is_possible_after_the_player_asked_to_stop_but_before_it_stopped(self) -> None:
         given(*TELLING, cancel_requested("t_1")).when(accept("t_1", "Fog.")).then(
-            narrated("t_1", 3, parent=2, at=(1, 3), text="Fog.")
+            *told("t_1", 3, parent=2, at=(1, 3), text="Fog.")
         )
 
     def test_for_an_interrupted_turn_is_late(self) -> None:
         given(*INTERRUPTED).when(accept("t_1", "Fog.", account=ACCOUNT)).then(
-            narrated("t_1", 3, parent=2, at=(1, 3), text="Fog.", late=True), accounted("t_1", at=(3, 1, 3))
+            *told("t_1", 3, parent=2, at=(1, 3), text="Fog.", late=True), accounted("t_1", at=(3, 1, 3))
         )
 
     def test_for_an_interrupted_turn_is_a_take_beside_what_was_told_meanwhile(self) -> None:
-        told = (*INTERRUPTED, opened("t_2", parent=2), narrated("t_2", 3, parent=2, at=(1, 3), text="Fog."))
-        given(*told).when(accept("t_1", "Mist.")).then(narrated("t_1", 4, parent=2, at=(2, 3), text="Mist.", late=True))
+        meanwhile = (*INTERRUPTED, opened("t_2", parent=2), *told("t_2", 3, parent=2, at=(1, 3), text="Fog."))
+        given(*meanwhile).when(accept("t_1", "Mist.")).then(
+            *told("t_1", 4, parent=2, at=(2, 3), text="Mist.", late=True)
+        )
 
     def test_for_an_interrupted_turn_is_possible_during_another(self) -> None:
         given(*INTERRUPTED, opened("t_2", parent=2)).when(accept("t_1", "Mist.")).then(
-            narrated("t_1", 3, parent=2, at=(1, 3), text="Mist.", late=True)
+            *told("t_1", 3, parent=2, at=(1, 3), text="Mist.", late=True)
         )
 
     @pytest.mark.parametrize("stage", ENDS)
@@ -411,8 +413,8 @@ class TestAcceptingANarration:
         given(*TOLD).when(accept("t_1", "Fog.")).then_refused(TurnClosed, turn="t_1")
 
     def test_late_twice_is_refused(self) -> None:
-        late = narrated("t_1", 3, parent=2, at=(1, 3), text="Fog.", late=True)
-        given(*INTERRUPTED, late).when(accept("t_1", "Mist.")).then_refused(TurnClosed, turn="t_1")
+        late = told("t_1", 3, parent=2, at=(1, 3), text="Fog.", late=True)
+        given(*INTERRUPTED, *late).when(accept("t_1", "Mist.")).then_refused(TurnClosed, turn="t_1")
 
     def test_for_no_turn_is_refused(self) -> None:
         given(*TELLING).when(accept("t_9", "Fog.")).then_refused(UnknownTurn, campaign=CAMPAIGN, turn="t_9")
@@ -465,16 +467,16 @@ class TestCancelling:
 
 class TestThePlaceOfANode:
     def test_a_first_child_stays_on_its_parents_branch(self) -> None:
-        given(*TELLING).when(accept("t_1", "Fog.")).then(narrated("t_1", 3, parent=2, at=(1, 3), text="Fog."))
+        given(*TELLING).when(accept("t_1", "Fog.")).then(*told("t_1", 3, parent=2, at=(1, 3), text="Fog."))
 
     def test_each_later_child_begins_the_next_branch_at_the_same_depth(self) -> None:
-        two = (*RETRYING, narrated("t_2", 4, parent=2, at=(2, 3), text="Mist.", retry_of=3))
+        two = (*RETRYING, *told("t_2", 4, parent=2, at=(2, 3), text="Mist.", retry_of=3))
         given(*two, opened("t_3", parent=2, operation="retry", retry_of=4)).when(accept("t_3", "Rain.")).then(
-            narrated("t_3", 5, parent=2, at=(3, 3), text="Rain.", retry_of=4)
+            *told("t_3", 5, parent=2, at=(3, 3), text="Rain.", retry_of=4)
         )
 
     def test_a_first_child_of_a_node_on_a_later_branch_stays_on_that_branch(self) -> None:
-        two = (*RETRYING, narrated("t_2", 4, parent=2, at=(2, 3), text="Mist.", retry_of=3))
+        two = (*RETRYING, *told("t_2", 4, parent=2, at=(2, 3), text="Mist.", retry_of=3))
         given(*two).when(take_turn("t_3", "do", "Wait.")).then(
             opened("t_3", parent=5), acted("t_3", 5, parent=4, at=(2, 4), text="Wait.")
         )
@@ -482,17 +484,15 @@ class TestThePlaceOfANode:
     def test_branches_are_numbered_over_the_whole_tree(self) -> None:
         deeper = (
             *RETRYING,
-            narrated("t_2", 4, parent=2, at=(2, 3), text="Mist.", retry_of=3),
+            *told("t_2", 4, parent=2, at=(2, 3), text="Mist.", retry_of=3),
             opened("t_3", parent=4, kind="continue"),
-            narrated("t_3", 5, parent=4, at=(2, 4), text="Rain."),
+            *told("t_3", 5, parent=4, at=(2, 4), text="Rain."),
             opened("t_4", parent=4, kind="continue", operation="retry", retry_of=5),
         )
-        given(*deeper).when(accept("t_4", "Hail.")).then(
-            narrated("t_4", 6, parent=4, at=(3, 4), text="Hail.", retry_of=5)
-        )
+        given(*deeper).when(accept("t_4", "Hail.")).then(*told("t_4", 6, parent=4, at=(3, 4), text="Hail.", retry_of=5))
 
     def test_an_action_after_a_take_that_was_told_late_begins_a_branch(self) -> None:
-        late = narrated("t_1", 3, parent=2, at=(1, 3), text="Fog.", late=True)
-        given(*INTERRUPTED, late).when(take_turn("t_2", "do", "Turn back.")).then(
+        late = told("t_1", 3, parent=2, at=(1, 3), text="Fog.", late=True)
+        given(*INTERRUPTED, *late).when(take_turn("t_2", "do", "Turn back.")).then(
             opened("t_2", parent=4), acted("t_2", 4, parent=2, at=(2, 3), text="Turn back.")
         )

@@ -1,5 +1,6 @@
 """What is so after each event."""
 
+from dataclasses import replace
 from functools import reduce
 
 import pytest
@@ -19,6 +20,7 @@ from tests.fakes.sample_story import (
     prompted,
     revised,
     started,
+    told,
 )
 
 
@@ -27,7 +29,7 @@ def after(*events: StoryEvent) -> CampaignFacts:
 
 
 TELLING = (started(), opened("t_1", parent=2), acted("t_1", 2, parent=1, at=(1, 2), text="Climb."))
-TOLD = (*TELLING, narrated("t_1", 3, parent=2, at=(1, 3), text="The stairs creak."))
+TOLD = (*TELLING, *told("t_1", 3, parent=2, at=(1, 3), text="The stairs creak."))
 
 
 def test_a_story_that_was_never_started_has_no_settings() -> None:
@@ -116,8 +118,13 @@ def test_a_prompt_and_a_wish_to_stop_are_noted_with_their_turn() -> None:
     assert facts.open_turn == "t_1"
 
 
-def test_an_account_changes_nothing() -> None:
-    assert after(*TOLD, accounted("t_1", at=(3, 1, 3))) == after(*TOLD)
+def test_every_event_is_counted() -> None:
+    assert [after(*TOLD[:some]).version for some in range(len(TOLD) + 1)] == [0, 1, 2, 3, 4, 5]
+
+
+def test_an_account_changes_nothing_but_the_count_of_events() -> None:
+    accounted_for = after(*TOLD, accounted("t_1", at=(3, 1, 3)))
+    assert accounted_for == replace(after(*TOLD), version=len(TOLD) + 1)
 
 
 def test_what_was_so_before_is_not_touched() -> None:

@@ -122,7 +122,7 @@ def test_a_node_off_the_line_is_found_by_its_number(log: MemoryEventLog, folded:
     tell(log, "t_2", again=True)
     node = story.one(folded(STORY), CAMPAIGN, 3)
     assert node is not None
-    assert (node.node, node.branch, node.takes, node.late, node.outcome) == (3, 1, (3, 4), False, None)
+    assert (node.node, node.branch, node.takes, node.late, node.outcome) == (3, 1, (3, 4), False, "absent")
     assert node.at == log.read(0, 100, topics=["story.narration_accepted"])[0].at
 
 
@@ -372,7 +372,7 @@ def test_a_turn_is_found_by_its_name_and_by_the_nodes_it_made(log: MemoryEventLo
 def test_a_turn_says_where_its_request_is_and_what_became_of_it(log: MemoryEventLog, folded: Folded) -> None:
     log.execute(start())
     tell(log, "t_1")
-    opened, _, sent, accepted, _ = log.read(1, 100)
+    opened, _, sent, accepted, _, _ = log.read(1, 100)
     row = prompts.by_turn(folded(PROMPTS), CAMPAIGN, "t_1")
     assert row is not None
     assert (row.opened, row.opened_at, row.closed_at) == (opened.position, opened.at, accepted.at)
