@@ -10,9 +10,13 @@ from typing import Any
 import pytest
 
 from adapters.event_log import decision_tables
+from adapters.event_log import log as log_of_today
 from adapters.event_log.log import SqlEventLog
 from adapters.event_log.tables import LOG_FORMAT
+from domain.campaign.decide import decide
+from domain.campaign.facts import StoryEvent
 from domain.errors import NothingToRedo
+from domain.narrative.events import ProposalJudged
 from tests.fakes.sample_story import (
     CAMPAIGN,
     accept,
@@ -50,9 +54,15 @@ CREATE TABLE branch (
 """
 """Those tables of format 1 that are not as they were, in its words."""
 
+CHANGED_SINCE = ("campaign", "node", "branch")
+NEW_SINCE = ("save_point", "state_version", "visual_profile")
+INDEXES_SINCE = ("node_by_place", "node_by_parent", "branch_by_fork", "branch_by_name", "event_rare")
+
 CAMPAIGN_COLUMNS = (
     "campaign, settings, created_at, revised_at, head, tip, last_node, last_branch, open_turn, last_prompt"
 )
+NODE_COLUMNS = "campaign, node, parent, kind, branch, depth, turn, children, text_at"
+BRANCH_COLUMNS = "campaign, branch, parent_branch, fork_depth"
 
 
 @contextmanager
@@ -73,14 +83,22 @@ def schema(path: Path) -> list[tuple[Any, ...]]:
     return query(path, "SELECT type, name, tbl_name, sql FROM sqlite_master ORDER BY type, name")
 
 
+def columns(path: Path) -> set[tuple[Any, ...]]:
+    """The columns of every table: the table, the column, its type, whether it must be there, its place in the key."""
+    tables = query(path, "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'")
+    asked = "SELECT name, type, \"notnull\", pk FROM pragma_table_info('{}')"
+    return {(table, *row) for (table,) in tables for row in query(path, asked.format(table))}
+
+
 def events(path: Path) -> list[tuple[Any, ...]]:
     return query(path, "SELECT * FROM event ORDER BY position") + query(path, "SELECT * FROM stream_head")
 
 
 @pytest.fixture
-def old(store: Path) -> Path:
+def old(store: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """What 0.1.0 could write: turns, takes, a failed turn, a running one; in its own tables."""
-    with opened(store) as log:
+    with monkeypatch.context() as patch, opened(store) as log:
+        patch.setattr(log_of_today, "decide", _decide_as_0_1_0)
         for campaign in (CAMPAIGN, OTHER):
             log.execute(start(campaign=campaign))
             for number in range(3):
@@ -95,21 +113,33 @@ def old(store: Path) -> Path:
     return store
 
 
+def _decide_as_0_1_0(*asked: Any) -> list[StoryEvent]:
+    """It judged no proposals, and wrote nothing of them."""
+    return [event for event in decide(*asked) if not isinstance(event, ProposalJudged)]
+
+
 def _as_format_1(path: Path) -> None:
     with closing(sqlite3.connect(path)) as connection:
-        for table in ("campaign", "node", "branch"):
+        for table in CHANGED_SINCE:
             connection.execute(f"ALTER TABLE {table} RENAME TO newer_{table}")
-        for index in ("node_by_place", "node_by_parent", "branch_by_fork", "branch_by_name", "event_rare"):
+        for index in INDEXES_SINCE:
             connection.execute(f"DROP INDEX {index}")
         connection.executescript(TABLES_OF_FORMAT_1)
-        for table in ("campaign", "node", "branch"):
+        for table in CHANGED_SINCE:
             kept = ", ".join(row[1] for row in connection.execute(f"PRAGMA table_info({table})"))
             connection.execute(f"INSERT INTO {table} ({kept}) SELECT {kept} FROM newer_{table}")  # noqa: S608  # names of its own
-        for table in ("campaign", "node", "branch"):
-            connection.execute(f"DROP TABLE newer_{table}")
-        connection.execute("DROP TABLE save_point")
+        for table in (*NEW_SINCE, *(f"newer_{table}" for table in CHANGED_SINCE)):
+            connection.execute(f"DROP TABLE {table}")
         connection.execute("UPDATE store SET format = 1")
         connection.commit()
+
+
+def test_it_is_what_0_1_0_wrote(old: Path) -> None:
+    """The tables and their columns, and the topics of the events, are those of the store that is kept from then."""
+    kept = Path(__file__).parent.parent / "stores" / "0.1.0" / "log.db"
+    assert columns(old) == columns(kept)
+    asked = "SELECT DISTINCT topic FROM event"
+    assert set(query(old, asked)) <= set(query(kept, asked))
 
 
 def test_it_has_the_schema_of_a_fresh_store_and_every_event_as_it_was(old: Path, tmp_path: Path) -> None:
@@ -122,11 +152,10 @@ def test_it_has_the_schema_of_a_fresh_store_and_every_event_as_it_was(old: Path,
 
 
 def test_it_answers_as_before_and_its_tables_are_what_the_events_make(old: Path) -> None:
-    columns = "campaign, branch, parent_branch, fork_depth"
     asked = (
         f"SELECT {CAMPAIGN_COLUMNS} FROM campaign",  # noqa: S608  # names of its own
-        "SELECT * FROM node",
-        f"SELECT {columns} FROM branch",  # noqa: S608  # names of its own
+        f"SELECT {NODE_COLUMNS} FROM node",  # noqa: S608  # names of its own
+        f"SELECT {BRANCH_COLUMNS} FROM branch",  # noqa: S608  # names of its own
         "SELECT * FROM turn",
         "SELECT * FROM idempotency_key",
     )
