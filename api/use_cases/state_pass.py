@@ -12,6 +12,7 @@ from domain.errors import FabulaError, ModelRefused
 from domain.extraction.extractors import extract
 from domain.installation import SettingsInForce
 from domain.log import EventLog
+from domain.narrative.judging import Proposed
 from domain.ports import Ended, Narrator, NarratorRequest, Usage
 from domain.prompt import texts
 from domain.prompt.accounting import classify
@@ -56,10 +57,8 @@ class StatePasses:
         )
         await aside(self._log.execute, RecordPrompt(campaign, prepared.event))
         text, usage = await self._heard(prepared, settings)
-        # What was asked for is what stands in a fence.
-        found = extract(f"{texts.FENCE_TOKEN}\n{text}\n```")
         account = classify(usage, prepared.event.tokens, window_verified=window.verified)
-        return StatePass(found.proposal, text, accounting=account)
+        return StatePass(_proposal(text), text, accounting=account)
 
     async def _heard(self, prepared: Prepared, settings: SettingsInForce) -> tuple[str, Usage]:
         request = NarratorRequest(
@@ -73,3 +72,9 @@ class StatePasses:
                 else:
                     text.append(piece.text)
         return "".join(text), usage
+
+
+def _proposal(text: str) -> Proposed:
+    """What an answer proposes: what it has as a reply would have it, else all of it, as if it stood in a fence."""
+    found = extract(text).proposal
+    return found if isinstance(found, tuple) else extract(f"{texts.FENCE_TOKEN}\n{text}\n```").proposal
