@@ -25,6 +25,8 @@ _SETTINGS: dict[str, Any] = {
     "memory_top_k": 5,
     "memory_bank_capacity": None,
     "low_water_percent": 60,
+    "extractor": "2",
+    "state_pass": False,
     "narrator_prompt": "",
 }
 _WINDOW: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""`python -m replays.corpus --server http://127.0.0.1:8420 --turns 60 FILE` plays the scripts, and keeps the replies.
+"""`python -m tests.corpus --server http://127.0.0.1:8420 --turns 60 FILE` plays the scripts, and keeps the replies.
 
 The server is one that runs, with the narrator that is to be heard. `--state-pass` asks for each block in a second
 request. `--counted FILE` counts the outcomes in a file that was written before.
@@ -12,8 +12,8 @@ from pathlib import Path
 
 import httpx
 
-from replays.corpus.playing import PlayedReply, played, read, written
-from replays.corpus.stories import SCRIPTS
+from tests.corpus.playing import PlayedReply, played, read, written
+from tests.corpus.stories import SCRIPTS
 
 
 def main() -> None:
@@ -49,7 +49,7 @@ def _counts(replies: list[PlayedReply]) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m replays.corpus", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.corpus", description=__doc__)
     parser.add_argument("file", help="where the replies are kept, one JSON object a line; added to what is there")
     parser.add_argument("--server", default="http://127.0.0.1:8420", help="a running server")
     parser.add_argument("--turns", type=int, default=60, help="turns of each story")

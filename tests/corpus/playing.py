@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import orjson
 
-from replays.corpus.stories import Script
+from tests.corpus.stories import Script
 
 TURN_SECONDS = 600
 """How long a turn may take; the server's own time-out comes first."""
