@@ -132,6 +132,11 @@ _WORDS = (
     )
     .order_by(node.c.depth)
 )
+_NARRATIONS = (
+    select(node.c.node, node.c.text)
+    .where(node.c.campaign == bindparam("of"), node.c.kind == literal("narration"))
+    .order_by(node.c.node)
+)
 _TAKES = (
     select(node.c.parent, node.c.node, node.c.made_at)
     .where(
@@ -299,6 +304,12 @@ def words(connection: Connection, campaign: str, segments: Sequence[Segment]) ->
         stretch = {"of": campaign, "in_branch": segment.branch, "first": segment.first, "last": segment.last}
         found += [HistoryNode(*row) for row in connection.execute(_WORDS, stretch).all()]
     return found
+
+
+def narrations(connection: Connection, campaign: str) -> Iterator[tuple[int, str]]:
+    """Every narration of a story with its prose, on every branch, in order of creation; read as it is consumed."""
+    rows = connection.execution_options(yield_per=EXPORT_NODES).execute(_NARRATIONS, {"of": campaign})
+    yield from ((row.node, row.text) for row in rows)
 
 
 def one(connection: Connection, campaign: str, at: int) -> StoryNode | None:
