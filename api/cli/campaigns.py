@@ -2,12 +2,12 @@
 
 import sys
 from collections.abc import Mapping
-from typing import Any, TypeVar
+from typing import Any
 
 import typer
-from pydantic import ValidationError
 
 from adapters.time_and_names import RandomNames
+from api.cli.given import cleaned, valid
 from api.cli.output import print_json, say, show, table
 from api.cli.stores import existing_store
 from api.config import Config
@@ -16,10 +16,7 @@ from api.use_cases.campaigns import campaign_answer, create_campaign, delete_cam
 from api.use_cases.stories import list_campaigns
 from api.wiring import Store, open_store
 from domain.campaign.settings import CampaignRevision, CampaignSettings
-from domain.errors import InvalidInput
-from domain.text import without_lone_surrogates
 
-_Model = TypeVar("_Model", NewCampaign, CampaignRevision)
 _COLUMNS = ("campaign", "title", "turns", "created", "played")
 PERSONA = {"persona_name": "name", "persona_pronouns": "pronouns", "persona_description": "description"}
 """Option to field of the persona."""
@@ -42,8 +39,8 @@ def list_all(config: Config, *, limit: int, after: int | None, as_json: bool) ->
 
 def create(config: Config, given: Mapping[str, Any], *, as_json: bool) -> None:
     """Creates a story from the options that were given. Raises InvalidInput."""
-    cleaned, replaced = _cleaned(_with_persona(given, {}))
-    wanted = _valid(NewCampaign, cleaned)
+    fields, replaced = cleaned(_with_persona(given, {}))
+    wanted = valid(NewCampaign, fields)
     settings = CampaignSettings.model_validate(wanted.model_dump(exclude={"opening"}))
     with open_store(config) as store:
         campaign = create_campaign(store.log, RandomNames(), settings, wanted.opening, replaced_surrogates=replaced)
@@ -65,8 +62,8 @@ def revise(config: Config, campaign: str, given: Mapping[str, Any], *, as_json: 
     if not given:
         raise typer.BadParameter("Say what to change, for instance --title. `fabula campaigns revise --help` lists it.")
     with existing_store(config) as store:
-        cleaned, replaced = _cleaned(_with_persona(given, _persona_of(store, campaign)))
-        revision = _valid(CampaignRevision, cleaned)
+        fields, replaced = cleaned(_with_persona(given, _persona_of(store, campaign)))
+        revision = valid(CampaignRevision, fields)
         revise_campaign(store.log, campaign, revision, replaced_surrogates=replaced)
         _print_campaign(campaign_answer(store.log, campaign), as_json=as_json)
 
@@ -102,26 +99,6 @@ def _with_persona(given: Mapping[str, Any], stands: Mapping[str, Any]) -> dict[s
     named = {PERSONA[option]: value for option, value in given.items() if option in PERSONA}
     fields = {option: value for option, value in given.items() if option not in PERSONA}
     return fields | ({"persona": {**stands, **named}} if named else {})
-
-
-def _cleaned(value: Any) -> tuple[Any, int]:
-    """The same without lone surrogates, which an argument that is no UTF-8 holds, and how many there were."""
-    if isinstance(value, str):
-        return without_lone_surrogates(value)
-    if isinstance(value, dict):
-        cleaned = {key: _cleaned(one) for key, one in value.items()}
-        return {key: one for key, (one, _) in cleaned.items()}, sum(count for _, count in cleaned.values())
-    if isinstance(value, list):
-        listed = [_cleaned(one) for one in value]
-        return [one for one, _ in listed], sum(count for _, count in listed)
-    return value, 0
-
-
-def _valid(model: type[_Model], fields: Mapping[str, Any]) -> _Model:
-    try:
-        return model.model_validate(fields)
-    except ValidationError as error:
-        raise InvalidInput({".".join(map(str, one["loc"])): one["msg"] for one in error.errors()}) from error
 
 
 def _print_campaign(answer: Mapping[str, Any], *, as_json: bool) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from api.cli import campaign_commands, settings_commands
+from api.cli import campaign_commands, settings_commands, state_commands
 from api.cli.completion import campaign_ids
 from api.cli.options import AnyCampaign, Campaign, Endpoint, Home, Host, Json, Model, NoNarrator, Place, Port
 
@@ -90,6 +90,9 @@ def story(
     from api.cli.story import read
 
     read(configured(home=home), campaign, limit=None if whole else limit, before=before, as_json=as_json)
+
+
+app.add_typer(state_commands.app, name="state")
 
 
 @app.command()
@@ -254,10 +257,22 @@ app.add_typer(settings_commands.app, name="settings")
 
 @app.command()
 def doctor(
-    home: Home = None, port: Port = None, endpoint: Endpoint = None, model: Model = None, as_json: Json = False
+    home: Home = None,
+    port: Port = None,
+    endpoint: Endpoint = None,
+    model: Model = None,
+    leaks: Annotated[
+        bool, typer.Option("--leaks", help="Count instead what of the protocol stayed in the stored narrations.")
+    ] = False,
+    as_json: Json = False,
 ) -> None:
     """Say what is well, and what to do about what is not."""
     from api.cli.doctor import examine
+    from api.cli.leaks import count_leaks
     from api.cli.stores import configured
 
-    examine(configured(home=home, port=port, endpoint=endpoint, model=model), as_json=as_json)
+    config = configured(home=home, port=port, endpoint=endpoint, model=model)
+    if leaks:
+        count_leaks(config, as_json=as_json)
+    else:
+        examine(config, as_json=as_json)

@@ -10,13 +10,12 @@ from rich.table import Table
 from rich.text import Text
 
 from api.cli.output import console, print_json, remark, table, write_file
-from api.cli.stores import existing_store
+from api.cli.stores import existing_store, named_or_newest
 from api.cli.terminal_text import harmless
 from api.config import Config
 from api.pages.difference import difference_page
 from api.pages.state_values import said
 from api.use_cases.difference import difference
-from api.use_cases.stories import newest_campaign
 from api.wiring import Store
 from domain.errors import InvalidInput
 
@@ -56,10 +55,7 @@ def _named(store: Store, campaign: str | None, references: Sequence[str]) -> tup
     named = {head for head, _, _ in split if head} | ({campaign} if campaign else set())
     if len(named) > 1:
         raise InvalidInput({"places": "both places must be of one story"})
-    found = named.pop() if named else newest_campaign(store)
-    if found is None:
-        raise InvalidInput({"campaign": "there is no story in this store yet; `fabula play` begins one"})
-    return found, [rest or "head" for _, _, rest in split]
+    return named_or_newest(store, named.pop() if named else None), [rest or "head" for _, _, rest in split]
 
 
 def print_difference(answer: dict[str, Any], screen: Console) -> None:

@@ -7,8 +7,9 @@ from contextlib import contextmanager
 from adapters.event_log.log import SqlEventLog
 from api.cli.logging import configure
 from api.config import Config, read_config
+from api.use_cases.stories import newest_campaign
 from api.wiring import Store, open_log, open_store, place_of_the_log
-from domain.errors import NotFound
+from domain.errors import InvalidInput, NotFound
 
 
 class NoStore(NotFound):
@@ -45,6 +46,14 @@ def existing_log(config: Config) -> Iterator[SqlEventLog]:
     _check_there_is_one(config)
     with open_log(config) as log:
         yield log
+
+
+def named_or_newest(store: Store, campaign: str | None) -> str:
+    """The story that is named, else the newest. Raises InvalidInput where there is none."""
+    found = campaign or newest_campaign(store)
+    if found is None:
+        raise InvalidInput({"campaign": "there is no story in this store yet; `fabula play` begins one"})
+    return found
 
 
 def keep_what_is_loaded() -> None:
