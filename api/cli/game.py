@@ -10,6 +10,7 @@ from adapters.time_and_names import RandomNames
 from api.cli.audit import sections_table
 from api.cli.exits import DONE, told
 from api.cli.game_moves import MOVES
+from api.cli.game_state import STATE
 from api.cli.screen import InputEnded, Screen, ToldText
 from api.use_cases.answers import position_of
 from api.use_cases.audit import prompt_answer, turn_of_node
@@ -282,6 +283,7 @@ COMMANDS = {
     "/takes": _Command("the takes of this moment", Game.takes),
     **{word: _Command(what, move) for word, (what, move) in MOVES.items()},
     "/story": _Command("the story so far", Game.whole),
+    **{word: _Command(what, tell) for word, (what, tell) in STATE.items()},
     "/context": _Command("what the narrator was sent for the newest turn", Game.context),
     "/where": _Command("where the story stands, and who tells it", Game.where),
     "/help": _Command("this list", Game.help),

@@ -43,7 +43,7 @@ def state_parts(answer: Mapping[str, Any]) -> Iterator[RenderableType]:
 
 def why_parts(answer: Mapping[str, Any], screen: Console) -> Iterator[RenderableType]:
     """Why a leaf is what it is: who brought it and where, the narration, and the block with the words marked."""
-    yield Text.assemble((answer["path"], "bold"), f" is {harmless(said(answer['value']))}")
+    yield Text.assemble((answer["path"], "bold"), f": {harmless(said(answer['value']))}")
     if answer["event"] is None:
         yield Text("Nothing has set it: it is as every story begins.", "dim")
         return

@@ -47,12 +47,12 @@ class Shell:
         self.out = ""
         self.err = ""
 
-    def run(self, *arguments: str, typed: bytes = b"") -> int:
+    def run(self, *arguments: str, typed: bytes = b"", command: str = "state") -> int:
         """The exit status."""
         self._capture.readouterr()
         self._patch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(typed)))
         with pytest.raises(SystemExit) as ended:
-            exits.run(app, ["state", *arguments, "--home", str(self.home)])
+            exits.run(app, [command, *arguments, "--home", str(self.home)])
         self.out, self.err = self._capture.readouterr()
         return int(ended.value.code or 0)
 
@@ -146,7 +146,7 @@ def test_show_need_not_be_named_and_neither_the_newest_story(shell: Shell, campa
 
 def test_why_shows_the_words_in_the_narration(shell: Shell, campaign: str) -> None:
     said = shell.says("why", "possessions.crystal", "--campaign", campaign)
-    assert "possessions.crystal is imani" in said
+    assert "possessions.crystal: imani" in said
     assert "The narrator said so at moment 5 (node 5, turn t_told" in said
     assert "She takes the crystal." in said
     assert json.dumps(CRYSTAL) in said
@@ -316,6 +316,26 @@ def test_an_unknown_story_is_named(shell: Shell, arguments: tuple[str, ...]) -> 
 def test_an_unknown_node_is_named(shell: Shell, campaign: str, arguments: tuple[str, ...]) -> None:
     story = ("--campaign", campaign) if arguments else (campaign,)
     assert "has no node 99" in shell.fails(*arguments, *story, "--at", "99")
+
+
+def test_the_game_shows_what_is_established_and_why(shell: Shell, campaign: str) -> None:
+    typed = b"/state\n/why possessions.crystal\n/why\n/help\n/quit\n"
+    assert shell.run(campaign, "--no-narrator", command="play", typed=typed) == 0
+    for line in (
+        "  crystal  The crystal · held by Captain Imani",
+        "/why possessions.ID, or entities.ID.FIELD, says where it comes from.",
+        "possessions.crystal: imani",
+        "The narrator said so at moment 5",
+        "as in: /why entities.imani.location",
+        "  /state    what is established here",
+        "  /why      why something of it is so",
+    ):
+        assert line in shell.out
+
+
+def test_the_game_says_what_there_is_to_ask_for(shell: Shell, campaign: str) -> None:
+    assert shell.run(campaign, "--no-narrator", command="play", typed=b"/why crystal\n") == 2
+    assert "leaves like it are: entities.crystal.type" in shell.err
 
 
 def test_a_store_without_a_story_says_how_to_begin(

@@ -263,6 +263,31 @@ def test_the_words_of_a_block_that_had_to_be_mended(
     assert found["text"] == words == told.raw_reply[found["start"] : found["end"]]
 
 
+@pytest.mark.parametrize(
+    "block",
+    [
+        "```state\n{block}\n```",
+        "> ```state\n> {block}\n> ```",
+        "```json\n{block}\n```\n\n```state\n{{broken\n```",
+        "{block}",
+        "State\n\n```state\n{short}\n```",
+    ],
+)
+def test_the_words_of_what_a_narrator_really_replies(
+    client: httpx.Client, narrator: ScriptedModelServer, story: str, block: str
+) -> None:
+    written = block.format(block=block_of(*MADE, CRYSTAL), short=block_of(*MADE, CRYSTAL)[:-1])
+    narrator.script(Reply(f"She wrote {CRYSTAL} there.\n\n{written}"))
+    turn = client.post(f"{story}/turns", json={"kind": "do", "text": "go"}).json()
+    assert turn["proposal"]["outcome"] == "applied", turn
+    answer = why(client, story, "possessions.crystal")
+    raw = asked(client, f"{story}/nodes/3/reply")["raw_reply"]
+    words = answer["words"]
+    assert raw[words["start"] : words["end"]] == words["text"] == json.dumps(CRYSTAL)
+    assert raw[words["block_start"] : words["block_end"]] == words["block"]
+    assert answer["prose"] == turn["prose"] == f"She wrote {CRYSTAL} there."
+
+
 def test_of_events_that_read_the_same_the_words_are_those_that_were_accepted(
     client: httpx.Client, log: EventLog, campaign: str, story: str
 ) -> None:
