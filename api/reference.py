@@ -21,6 +21,8 @@ from api.http.problems import STATUS_OF
 from api.http.shapes.campaigns import NewCampaign
 from domain.catalogue import EVENTS
 from domain.installation import Settings
+from domain.narrative.refusals import SENTENCES
+from domain.narrative.schema import vocabulary_table
 
 BEGIN = "<!-- reference: written by `make docs` -->"
 END = "<!-- end of the reference -->"
@@ -38,6 +40,12 @@ def reference() -> str:
         ("### Environment", "", _environment()),
         ("### Commands", "`fabula COMMAND --help` says more.", _commands()),
         ("### Routes", "`/docs` shows each with its shapes and examples.", _routes()),
+        (
+            "### State events",
+            "What a narrator proposes and a player corrects with. `?` is optional, `[]` a list; sizes are in characters.",
+            vocabulary_table(),
+        ),
+        ("### Refusals", "The `code` of a state event that is refused.", _refusals()),
         ("### Events", "What the log holds.", _events()),
         ("### Codes", "The `code` of a problem, and its HTTP status.", _codes()),
     )
@@ -159,6 +167,10 @@ def _events() -> str:
 
 def _summary(event: type[BaseModel]) -> str:
     return " ".join((inspect.getdoc(event) or "").split())
+
+
+def _refusals() -> str:
+    return _table(("code", "why"), ((f"`{code}`", sentence) for code, sentence in SENTENCES.items()))
 
 
 def _codes() -> str:
