@@ -9,8 +9,9 @@ import pytest
 from rich.cells import cell_len
 from rich.console import Console
 
-from api.cli.diff import SHOWN_NODES, print_difference
+from api.cli.diff import SHOWN_LEAVES, SHOWN_NODES, print_difference
 from api.pages.difference import difference_page
+from api.pages.state_values import said
 
 ACCOUNT = {"turns": 1, "prompt_tokens": 9500, "completion_tokens": 400, "truncation_suspected": 0}
 WORDS = [
@@ -43,6 +44,12 @@ def difference(left: list[dict[str, Any]], right: list[dict[str, Any]], *, ends:
         "prompts": {"left": "t_1", "right": "t_2", "sections": []},
         "accounts": {"left": ACCOUNT, "right": ACCOUNT},
     }
+
+
+def in_the_state(*leaves: tuple[str, Any, Any]) -> Any:
+    """The difference of two places whose states differ in these leaves."""
+    changes = [{"path": path, "left": left, "right": right} for path, left, right in leaves]
+    return difference([node(3)], [node(4)]) | {"state": {"changes": changes}}
 
 
 def words_of(page: str) -> str:
@@ -83,6 +90,16 @@ class TestAPage:
         page = difference_page(difference([node(3, "One\n\n  <two> & “three”")], [node(4)]), "The lighthouse")
         assert "One\n\n  &lt;two&gt; &amp; “three”" in page
 
+    def test_lists_the_leaves_of_the_state_that_differ(self) -> None:
+        page = difference_page(
+            in_the_state(("possessions.lamp", "<oren>", None), ("scene.present", [], ["a", "b"])), "T"
+        )
+        assert "What is established in the state left right possessions.lamp <oren> – scene.present – a, b" in words_of(
+            page
+        )
+        assert "<oren>" not in page
+        assert "What is established" not in difference_page(in_the_state(), "T")
+
     def test_begins_as_a_document_does(self) -> None:
         assert difference_page(difference([], []), "The lighthouse").lstrip().startswith("<!doctype html>")
 
@@ -103,5 +120,33 @@ class TestATerminal:
         many = [node(number) for number in range(3, 3 + SHOWN_NODES + 5)]
         assert "… and 5 more" in printed(difference(many, [node(4)]), 80)
 
+    def test_lists_the_leaves_of_the_state_that_differ(self) -> None:
+        seen = printed(in_the_state(("possessions.lamp", "\x1bred", None)), 80).split("What is established")[1]
+        assert seen.splitlines()[2].split() == ["possessions.lamp", "␛red", "–"]
+        many = in_the_state(*((f"possessions.l{number}", "a", "b") for number in range(SHOWN_LEAVES + 2)))
+        assert "… and 2 more" in printed(many, 80)
+        assert (
+            max(map(cell_len, printed(in_the_state(("scene.summary", "塔" * 300, "x" * 300)), 60).splitlines())) <= 60
+        )
+        assert "What is established" not in printed(in_the_state(), 80)
+
     def test_sees_the_words_of_either_side_without_colours_too(self) -> None:
         assert "The door[- creaks.-]{+ opens.+}" in printed(difference([node(3)], [node(4)]), 80)
+
+
+@pytest.mark.parametrize(
+    ("value", "seen"),
+    [
+        (None, "–"),
+        ("", "–"),
+        ([], "–"),
+        (["a", "b"], "a, b"),
+        (True, "true"),
+        (3, "3"),
+        (0, "0"),
+        (False, "false"),
+        ("x", "x"),
+    ],
+)
+def test_a_value_reads_as_a_person_says_it(value: Any, seen: str) -> None:
+    assert said(value) == seen
