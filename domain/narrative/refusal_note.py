@@ -13,6 +13,7 @@ MOST_NOTED = 6
 FIELDS = 8
 TEXT_CHARACTERS = 48
 LEFT_OUT = "…"
+TYPE = "type"
 
 
 def refusal_note(refused: Sequence[Refused]) -> str:
@@ -31,8 +32,9 @@ def _shown(event: object) -> str:
     """An event as compact JSON, its fields, texts and lists cut short."""
     if not isinstance(event, dict):
         return _json(_short(event))
-    fields = {_cut(str(name)): _short(value) for name, value in list(event.items())[:FIELDS]}
-    return _json(fields)
+    # The log keeps no order of fields, so they have one here: the type, then by name.
+    names = sorted(event, key=lambda name: (name != TYPE, str(name)))
+    return _json({_cut(str(name)): _short(event[name]) for name in names[:FIELDS]})
 
 
 def _short(value: object) -> object:

@@ -4,6 +4,8 @@ import hashlib
 from collections.abc import Mapping
 
 from domain.campaign.commands import (
+    AdoptExtractor,
+    CorrectState,
     CorrectText,
     MoveHead,
     NameBranch,
@@ -14,6 +16,7 @@ from domain.campaign.commands import (
     ReviseCampaign,
     ReviseNode,
     SetSavePoint,
+    SetVisualProfile,
     StartCampaign,
     Undo,
 )
@@ -21,7 +24,9 @@ from domain.campaign.events import TurnKind
 from domain.campaign.facts import OPENING
 from domain.campaign.settings import CampaignRevision, CampaignSettings, Persona
 from domain.event import canonical_json
+from domain.narrative.visual_profile import VisualProfile
 from domain.prompt.sections import HistoryNode
+from replays.generated_log.blocks import corrections
 from replays.generated_log.story import Story
 from replays.generated_log.telling import Installed, Playing, Teller
 
@@ -36,6 +41,9 @@ _ASKED: Mapping[str, float] = {
     "unsave": 0.6,
     "name": 0.8,
     "revise": 0.9,
+    "correct the state": 1.5,
+    "look": 0.4,
+    "adopt": 0.1,
 }
 """What a player asks for, of about a hundred times."""
 
@@ -91,6 +99,9 @@ class Player:
             "unsave": self._unsave,
             "name": self._name,
             "revise": self._revise,
+            "correct the state": self._correct_state,
+            "look": self._look,
+            "adopt": self._adopt,
         }
         while self._story.version < self._events:
             yield from does[self._dice.weighed(_ASKED)]()
@@ -203,6 +214,18 @@ class Player:
             )
         )
         yield from self._ask(ReviseCampaign(self._campaign, changes))
+
+    def _correct_state(self) -> Playing:
+        yield from self._ask(CorrectState(self._campaign, tuple(corrections(self._dice, self._prose))))
+
+    def _look(self) -> Playing:
+        entities = list(self._story.states[self._story.head].entities)
+        if entities:
+            profile = VisualProfile(style_notes=self._prose.told(10))
+            yield from self._ask(SetVisualProfile(self._campaign, self._dice.choice(entities), profile))
+
+    def _adopt(self) -> Playing:
+        yield from self._ask(AdoptExtractor(self._campaign, self._dice.choice(("1", "2")), "from_now"))
 
     @property
     def _at_head(self) -> HistoryNode:

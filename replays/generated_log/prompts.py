@@ -50,6 +50,7 @@ class Requests:
             tuple(moment.told for moment in line),
             end.told.depth,
             self._story.floor(opened.parent),
+            self._story.state(opened.parent),
         )
         prompt = assemble(view, settings, self._window, self._counter)
         body, words = prompt.body.data, self._words(prompt.history.nodes)
@@ -81,7 +82,8 @@ class Requests:
     def _line(self, end: Moment, settings: Settings) -> list[Moment]:
         """The end of the line, oldest first: down to the floor, or as much as can possibly fit."""
         told, window = self._story.settings, self._window
-        budget = history_budget(told, settings, window, self._counter, awaits_action=not end.told.is_player)
+        state, awaits_action = self._story.state(end.told.node), not end.told.is_player
+        budget = history_budget(told, settings, window, self._counter, state, awaits_action=awaits_action)
         floor = self._story.floor(end.told.node)
         line: list[Moment] = []
         tokens = 0

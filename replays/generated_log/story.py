@@ -21,9 +21,13 @@ from domain.campaign.facts import OPENING
 from domain.campaign.settings import CampaignSettings
 from domain.event import EventCatalogue, Recorded
 from domain.extraction.extraction import prose_of
+from domain.narrative.course import after
+from domain.narrative.document import EMPTY, Document
+from domain.narrative.events import ProposalJudged, StateCorrected
+from domain.narrative.refusals import Refused
 from domain.prompt.events import PromptSent
 from domain.prompt.floor import Floor
-from domain.prompt.sections import HistoryNode
+from domain.prompt.sections import HistoryNode, StateTold
 from domain.prompt.stored_body import Words
 
 
@@ -54,13 +58,16 @@ class Story:
     floors: dict[str, Floor] = field(default_factory=dict)
     save_points: list[str] = field(default_factory=list)
     branches: int = 1
+    states: dict[int, Document] = field(default_factory=dict)
+    refused: dict[int, tuple[Refused, ...]] = field(default_factory=dict)
 
-    def goes_on(self, recorded: Recorded) -> None:  # noqa: C901  # only dispatches
+    def goes_on(self, recorded: Recorded) -> None:  # noqa: C901, PLR0912  # only dispatches
         """Takes in what happened."""
         self.version, self.position = recorded.version, recorded.position
         match recorded.event:
             case CampaignStarted() as begun:
                 self.settings = begun.settings
+                self.states[OPENING] = EMPTY
                 self._told(recorded, OPENING, None, "opening", (1, 1), begun.opening)
             case CampaignRevised(changes=changes):
                 self.settings = changes.applied_to(self.settings)
@@ -69,7 +76,9 @@ class Story:
             case PlayerActed() | NodeRevised() as new:
                 self._told(recorded, new.node, new.parent, new.kind, (new.branch, new.depth), new.text)
                 self.head = self.tip = new.node
+                self.states[new.node] = self.states[new.parent]
             case NarrationAccepted() as new:
+                self.states[new.node] = self.states[new.parent]
                 text = prose_of(new.raw_reply, new.removals)
                 self._told(recorded, new.node, new.parent, "narration", (new.branch, new.depth), text)
                 if not new.late:
@@ -85,6 +94,11 @@ class Story:
                 self.save_points.append(named)
             case SavePointRemoved(save_point=named):
                 self.save_points.remove(named)
+            case ProposalJudged(node=node, accepted=accepted, refused=refused):
+                self.states[node] = after(self.states[node], accepted, "narrator")
+                self.refused[node] = refused
+            case StateCorrected(node=node, accepted=accepted):
+                self.states[node] = after(self.states[node], accepted, "player")
             case BranchNamed() | _:
                 pass
 
@@ -99,6 +113,12 @@ class Story:
         """The narrations with the node's parent, in order."""
         parent = self.moments[node].parent
         return [at for at, one in self.moments.items() if one.parent == parent and one.told.kind == "narration"]
+
+    def state(self, end: int) -> StateTold:
+        """What a narrator is told of the state who goes on from the node."""
+        at = self.moments[end]
+        last = at.parent if at.told.is_player and at.parent is not None else end
+        return StateTold(self.states[end], self.refused.get(last, ()))
 
     def floor(self, end: int) -> Floor | None:
         """The floor of the newest prompt of this node's turn, or of the turn of a node up to two above it."""

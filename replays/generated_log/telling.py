@@ -24,12 +24,13 @@ from domain.errors import (
     TurnCancelled,
     TurnInterrupted,
 )
-from domain.extraction.extraction import extract_plain
+from domain.extraction.extractors import extract
 from domain.installation import Settings
 from domain.log import Execution
 from domain.ports import IdSource, Usage
 from domain.prompt.accounting import classify
 from domain.prompt.events import Accounting, PromptSent
+from replays.generated_log.blocks import below_the_prose
 from replays.generated_log.chance import Dice
 from replays.generated_log.prompts import Requests
 from replays.generated_log.prose import Prose
@@ -144,14 +145,14 @@ class Teller:
 
     def _narration(self, opening: OpenTurn | OpenRetry, prompt: PromptSent) -> AcceptNarration:
         dice, prose = self._dice, self._installed.prose
-        told = prose.told(dice.whole(*NARRATION_WORDS))
+        told = prose.told(dice.whole(*NARRATION_WORDS)) + below_the_prose(dice, prose)
         raw = f"\n\n{told} \n" if dice.happens(_EDGED) else told
         return AcceptNarration(
             opening.campaign,
             opening.turn,
             raw_reply=raw,
             reasoning=prose.told(dice.whole(*_REASONING_WORDS)) if dice.happens(_REASONS) else "",
-            extraction=extract_plain(raw),
+            extraction=extract(raw),
             finish_reason="length" if dice.happens(_CUT_SHORT) else "stop",
             accounting=self._account(prompt, raw),
         )

@@ -19,6 +19,7 @@ from adapters.event_log.postgresql import PostgresqlStore
 from api.use_cases.prompting import Bodies, Prompter
 from domain.campaign.events import NarrationAccepted, Operation, TurnKind, TurnOpened
 from domain.catalogue import catalogue
+from domain.extraction.extraction import prose_of
 from domain.prompt.events import PromptSent
 from projections.all import ALL, open_views
 from replays.generated_log.prompts import WINDOW, RoughCounter
@@ -83,7 +84,7 @@ def test_turns_are_those_of_a_game(log: SqlEventLog) -> None:
     turns = [event for _, event in happened if isinstance(event, TurnOpened)]
     assert {(turn.operation, turn.kind) for turn in turns} == set(product(get_args(Operation), get_args(TurnKind)))
     narrations = [(stream, event) for stream, event in happened if isinstance(event, NarrationAccepted)]
-    assert {60 <= len(told.raw_reply.split()) < 230 for _, told in narrations} == {True}
+    assert {60 <= len(prose_of(told.raw_reply, told.removals).split()) < 230 for _, told in narrations} == {True}
     assert max(Counter((stream, told.parent) for stream, told in narrations).values()) > 2
 
 
@@ -105,9 +106,8 @@ def newest_requests(log: SqlEventLog) -> Iterator[tuple[str, PromptSent]]:
     """The newest of each story whose settings and those of the installation still are what they were then."""
     changed = max(log.settings().set_at.values())
     for campaign in sorted({recorded.stream for recorded in log.read(0, 2 * EVENTS, topics=["campaign.started"])}):
-        later = log.read(
-            changed, 2 * EVENTS, stream=campaign, topics=["campaign.revised", "story.text_corrected", "prompt.sent"]
-        )
+        changing = ["campaign.revised", "story.text_corrected", "state.corrected", "prompt.sent"]
+        later = log.read(changed, 2 * EVENTS, stream=campaign, topics=changing)
         if later and isinstance(later[-1].event, PromptSent):
             yield campaign, later[-1].event
 
