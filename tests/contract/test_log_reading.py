@@ -17,8 +17,12 @@ from tests.fakes.sample_story import (
     OPENING,
     PROCESS,
     accept,
+    adopt_from_now,
     cancel,
+    correct_state,
+    create,
     fail,
+    look,
     prompted,
     record,
     retry,
@@ -141,6 +145,14 @@ ASK: dict[str, Callable[[EventLog, str], object]] = {
     "takes": lambda log, of: log.takes(of, 1),
     "line": lambda log, of: log.line(of, 1),
     "end_of_line": lambda log, of: log.end_of_line(of, 1, limit=1),
+    "state": lambda log, of: log.state(of, 1),
+    "state_as_of": lambda log, of: log.state_as_of(of, 1),
+    "state_course": lambda log, of: log.state_course(of, 1),
+    "reading": lambda log, of: log.reading(of, 1),
+    "visual_profiles": lambda log, of: log.visual_profiles(of),
+    "correct the state": lambda log, of: log.execute(correct_state(create("lamp"), campaign=of)),
+    "adopt an extractor": lambda log, of: log.execute(adopt_from_now("2", campaign=of)),
+    "set a look": lambda log, of: log.execute(look("lamp", campaign=of)),
     "delete_campaign": lambda log, of: log.delete_campaign(of),
 }
 
@@ -163,6 +175,9 @@ class TestWhatIsNotThere:
             lambda: log.takes(CAMPAIGN, node),
             lambda: log.line(CAMPAIGN, node),
             lambda: log.end_of_line(CAMPAIGN, node, limit=1),
+            lambda: log.state(CAMPAIGN, node),
+            lambda: log.state_course(CAMPAIGN, node),
+            lambda: log.reading(CAMPAIGN, node),
         ]
         for question in questions:
             with pytest.raises(UnknownNode) as unknown:

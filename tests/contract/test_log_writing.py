@@ -27,7 +27,10 @@ from tests.fakes.sample_story import (
     CAMPAIGN,
     accept,
     acted,
+    adopt_from_now,
     cancel,
+    correct_state,
+    create,
     fail,
     opened,
     prompted,
@@ -94,6 +97,8 @@ class TestExecuting:
             (accept("t_1", "Fog.", campaign=OTHER), UnknownCampaign),
             (fail("t_1", campaign=OTHER), UnknownCampaign),
             (cancel("t_1", campaign=OTHER), UnknownCampaign),
+            (correct_state(create("lamp")), TurnInProgress),
+            (adopt_from_now("2"), TurnInProgress),
         ],
     )
     def test_that_is_refused_writes_nothing(

@@ -8,6 +8,7 @@ import orjson
 
 from domain.campaign.commands import (
     AcceptNarration,
+    AdoptExtractor,
     CorrectState,
     CorrectText,
     FailTurn,
@@ -22,6 +23,7 @@ from domain.campaign.commands import (
     ReviseCampaign,
     ReviseNode,
     SetSavePoint,
+    SetVisualProfile,
     StartCampaign,
     Undo,
 )
@@ -46,9 +48,17 @@ from domain.campaign.events import (
     TurnOpened,
 )
 from domain.campaign.settings import CampaignRevision, CampaignSettings
-from domain.extraction.extraction import extract_plain
-from domain.narrative.events import ProposalJudged
+from domain.extraction.extraction import Removal, extract_plain
+from domain.narrative.events import (
+    AdoptionScope,
+    ExtractorAdopted,
+    NarrationReread,
+    ProposalJudged,
+    StateCorrected,
+    VisualProfileSet,
+)
 from domain.narrative.judging import Outcome, Proposed
+from domain.narrative.visual_profile import VisualProfile
 from domain.prompt.events import (
     Accounting,
     HistorySpan,
@@ -118,6 +128,38 @@ def told(
 ) -> tuple[NarrationAccepted, ProposalJudged]:
     """A narration without a block, and the judgement that says so."""
     return narrated(turn, node, parent=parent, at=at, text=text, **more), judged(turn, node, at=at)
+
+
+def corrected_state(node: int, *accepted: Any, at: tuple[int, int], **more: Any) -> StateCorrected:
+    branch, depth = at
+    return StateCorrected(node=node, branch=branch, depth=depth, accepted=accepted, **more)
+
+
+def reread(
+    node: int, *accepted: Any, at: tuple[int, int], raw: str, cut: str = "", extractor: str = "2", **more: Any
+) -> NarrationReread:
+    """The narration whose raw reply this is, as another extractor reads it, which cuts this out."""
+    branch, depth = at
+    start = raw.index(cut)
+    removal = Removal(rule="block", start=start, end=start + len(cut))
+    known: Mapping[str, Any] = {"outcome": "applied" if accepted else "absent", "removals": (removal,) if cut else ()}
+    return NarrationReread(
+        node=node,
+        branch=branch,
+        depth=depth,
+        extractor=extractor,
+        prose=raw.replace(cut, "", 1),
+        accepted=accepted,
+        **{**known, **more},
+    )
+
+
+def adopted(extractor: str, scope: AdoptionScope = "whole_history") -> ExtractorAdopted:
+    return ExtractorAdopted(extractor=extractor, scope=scope)
+
+
+def looks(entity: str, **look: Any) -> VisualProfileSet:
+    return VisualProfileSet(entity=entity, profile=VisualProfile(**look))
 
 
 def failed(turn: str, stage: FailureStage = "model", **more: Any) -> TurnFailed:
@@ -245,12 +287,17 @@ def correct_state(*events: Any, note: str = "", campaign: str = CAMPAIGN) -> Cor
     return CorrectState(campaign, events, note)
 
 
-def create(entity: str, kind: str = "item", **fields: Any) -> dict[str, Any]:
-    return {"type": "create_entity", "entity": entity, "entity_type": kind, "name": entity.title(), **fields}
+def adopt_from_now(extractor: str, *, campaign: str = CAMPAIGN) -> AdoptExtractor:
+    return AdoptExtractor(campaign, extractor, "from_now")
 
 
-def give(item: str, owner: str | None) -> dict[str, Any]:
-    return {"type": "set_possession", "item": item, "owner": owner}
+def adopt(extractor: str, *readings: NarrationReread, version: int, campaign: str = CAMPAIGN) -> AdoptExtractor:
+    """For the whole history, of a story that had `version` events when the readings were worked out."""
+    return AdoptExtractor(campaign, extractor, "whole_history", readings, version)
+
+
+def look(entity: str, *, campaign: str = CAMPAIGN, **profile: Any) -> SetVisualProfile:
+    return SetVisualProfile(campaign, entity, VisualProfile(**profile))
 
 
 def fail(
@@ -293,3 +340,22 @@ def unsave(save_point: str, *, campaign: str = CAMPAIGN) -> RemoveSavePoint:
 
 def name_branch(branch: int, name: str, *, campaign: str = CAMPAIGN) -> NameBranch:
     return NameBranch(campaign, branch, name)
+
+
+# State events
+
+
+def create(entity: str, kind: str = "item", **fields: Any) -> dict[str, Any]:
+    return {"type": "create_entity", "entity": entity, "entity_type": kind, "name": entity.title(), **fields}
+
+
+def give(item: str, owner: str | None) -> dict[str, Any]:
+    return {"type": "set_possession", "item": item, "owner": owner}
+
+
+def be(entity: str, status: str) -> dict[str, Any]:
+    return {"type": "set_entity_status", "entity": entity, "status": status}
+
+
+def establish(predicate: str, **fields: Any) -> dict[str, Any]:
+    return {"type": "add_fact", "predicate": predicate, **fields}
