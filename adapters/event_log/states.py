@@ -12,6 +12,8 @@ from sqlalchemy import Connection, bindparam, delete, insert, select, update
 
 from adapters.event_log.prepared import Prepared, inserting
 from adapters.event_log.tables import campaign, event, node, state_version
+from domain.campaign.events import NarrationAccepted, NodeRevised, PlayerActed
+from domain.narrative import course
 from domain.narrative.course import Grown, Step, Told, after, reread
 from domain.narrative.document import EMPTY, Document
 from domain.narrative.events import ExtractorAdopted, NarrationReread, ProposalJudged, StateCorrected
@@ -23,8 +25,8 @@ STEPS = 32
 NOTHING = 0
 """The version in which nothing is established."""
 
-_JUDGED = ("state.proposal_judged", "state.corrected", "story.narration_reread")
-_GROWING = ("story.player_acted", "story.narration_accepted", "story.node_revised")
+_TELLING = (ProposalJudged.topic, StateCorrected.topic)
+_GROWING = (PlayerActed.topic, NarrationAccepted.topic, NodeRevised.topic)
 
 _THIS = (state_version.c.campaign == bindparam("of"), state_version.c.version == bindparam("at"))
 # From a version back to the newest one that holds a whole document.
@@ -68,7 +70,7 @@ _EVENTS = (
     .where(
         event.c.stream == bindparam("of"),
         event.c.position <= bindparam("up_to"),
-        event.c.topic.in_((*_JUDGED, *_GROWING)),
+        event.c.topic.in_((*_TELLING, *_GROWING, NarrationReread.topic, ExtractorAdopted.topic)),
     )
     .order_by(event.c.version)
 )
@@ -138,13 +140,7 @@ def fold_adoption(connection: Connection, of: str, position: int, happened: Extr
 
 def documents_up_to(connection: Connection, of: str, position: int, opening: int) -> dict[int, Document]:
     """The document at each node, as the events up to a position have it: for what an adoption has changed since."""
-    found = {opening: EMPTY}
-    for step in _steps(connection, of, position):
-        if isinstance(step, Grown):
-            found[step.node] = found[step.parent]
-        else:
-            found[step.node] = after(found[step.node], step.accepted, step.by)
-    return found
+    return course.states(_steps(connection, of, position), opening)
 
 
 def _add_version(connection: Connection, of: str, told: Told) -> None:
@@ -205,15 +201,22 @@ def _versions(steps: Iterator[Step], at: dict[int, _Version]) -> Iterator[_Versi
 
 
 def _steps(connection: Connection, of: str, position: int) -> Iterator[Step]:
+    """The steps up to a position, by the readings in force there; nothing where nothing was accepted."""
     rows = connection.execute(_EVENTS, {"of": of, "up_to": position}).all()
-    readings = {told.node: told for told in _readings(rows)}
-    return reread(_told_by(rows), readings)
+    steps = reread(_told_by(rows), _in_force(rows))
+    return (step for step in steps if isinstance(step, Grown) or step.accepted)
 
 
-def _readings(rows: Sequence[Any]) -> Iterator[Told]:
+def _in_force(rows: Sequence[Any]) -> dict[int, Told]:
+    """The newest reading of each node, of those that an adoption has put in force."""
+    found, waiting = dict[int, Told](), dict[int, Told]()
     for row in rows:
-        if row.topic == "story.narration_reread":
-            yield _told(row)
+        if row.topic == NarrationReread.topic:
+            told = _told(row)
+            waiting[told.node] = told
+        elif row.topic == ExtractorAdopted.topic and orjson.loads(row.payload)["scope"] == "whole_history":
+            found |= waiting
+    return found
 
 
 def _told_by(rows: Sequence[Any]) -> Iterator[Step]:
@@ -221,10 +224,8 @@ def _told_by(rows: Sequence[Any]) -> Iterator[Step]:
         if row.topic in _GROWING:
             data = orjson.loads(row.payload)
             yield Grown(data["node"], data["parent"])
-        elif row.topic != "story.narration_reread":
-            told = _told(row)
-            if told.accepted:
-                yield told
+        elif row.topic in _TELLING:
+            yield _told(row)
 
 
 def _told(row: Any) -> Told:
@@ -233,4 +234,4 @@ def _told(row: Any) -> Told:
 
 
 def _accepted(topic: str, payload: bytes) -> tuple[tuple[Mapping[str, Any], ...], By]:
-    return tuple(orjson.loads(payload)["accepted"]), "player" if topic == "state.corrected" else "narrator"
+    return tuple(orjson.loads(payload)["accepted"]), "player" if topic == StateCorrected.topic else "narrator"

@@ -62,9 +62,10 @@ def adopt(facts: CampaignFacts, command: AdoptExtractor) -> tuple[NarrationRerea
     not_during_a_turn(facts)
     if command.scope == "whole_history" and command.version != facts.version:
         raise OvertakenMeanwhile(facts.campaign)
-    if facts.extractor == command.extractor and not command.readings:
+    readings = command.readings if command.scope == "whole_history" else ()
+    if facts.extractor == command.extractor and not readings:
         return ()
-    return (*command.readings, ExtractorAdopted(extractor=command.extractor, scope=command.scope))
+    return (*readings, ExtractorAdopted(extractor=command.extractor, scope=command.scope))
 
 
 def set_profile(facts: CampaignFacts, command: SetVisualProfile) -> tuple[VisualProfileSet, ...]:
