@@ -2,9 +2,9 @@
 
     FabulaError
     ├── NotFound             UnknownCampaign · UnknownNode · UnknownTurn · UnknownSavePoint · UnknownBranch ·
-    │                        UnknownProjection
+    │                        UnknownProjection · UnknownReplay
     ├── NotNow               TurnInProgress · TurnNotRunning · TurnClosed · NothingToRetry · NothingToUndo ·
-    │                        NothingToRedo · NameTaken · OvertakenMeanwhile
+    │                        NothingToRedo · NameTaken · OvertakenMeanwhile · TooManyReplays
     ├── NotAcceptable        InvalidInput · CorrectionRefused · ContextOverflow · EndpointRefused · IdempotencyKeyReused
     ├── ModelFailure         ModelUnreachable (SmallNarratorRestarting) · ModelRefused · ModelReplyIncomplete ·
     │                        ModelReplyEmpty · ModelTimeout
@@ -114,6 +114,18 @@ class UnknownProjection(NotFound):
         )
 
 
+class UnknownReplay(NotFound):
+    code = "unknown_replay"
+    title = "There is no such replay"
+
+    def __init__(self, replay: str) -> None:
+        super().__init__(
+            f"There is no replay {replay!r}. Replays are kept until the server stops, the newest ones only; begin one with "
+            "POST /api/replays.",
+            replay=replay,
+        )
+
+
 class NotNow(FabulaError):
     """Possible at another time or place in the story."""
 
@@ -201,6 +213,16 @@ class OvertakenMeanwhile(NotNow):
         super().__init__(
             f"Campaign {campaign} went on while its history was being read anew, so nothing was adopted. Ask again.",
             campaign=campaign,
+        )
+
+
+class TooManyReplays(NotNow):
+    code = "too_many_replays"
+    title = "Too many replays are waiting"
+
+    def __init__(self, most: int) -> None:
+        super().__init__(
+            f"{most} replays are running or waiting, and no more are kept. Wait until one has ended.", most=most
         )
 
 

@@ -128,7 +128,11 @@ def _told(proposed: Proposed) -> str:
     if not isinstance(proposed, tuple):
         return proposed
     listed = ", ".join(str(event.get("type")) if isinstance(event, Mapping) else "no event" for event in proposed)
-    return f"of {len(proposed)} events ({_shortened(listed)})" if proposed else "empty"
+    return f"of {len(proposed)} event{_plural(proposed)} ({_shortened(listed)})" if proposed else "empty"
+
+
+def _plural(things: Sequence[object]) -> str:
+    return "" if len(things) == 1 else "s"
 
 
 def _added(compared: Compared) -> Iterator[tuple[int, int]]:

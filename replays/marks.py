@@ -1,7 +1,9 @@
 """A raw reply cut where the readings of two extractors differ: what both keep, what both take out, what one of them does."""
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, Literal
 
 Mark = Literal["kept", "out", "gone", "back"]
@@ -23,7 +25,7 @@ def marked(row: Mapping[str, Any]) -> Iterator[Marked]:
     before = _spans(raw, sides["before"])
     after = before if sides["after"] is None else _spans(raw, sides["after"])
     edges = sorted({0, len(raw), *(edge for start, end, _ in (*before, *after) for edge in (start, end))})
-    for start, end in zip(edges, edges[1:], strict=False):
+    for start, end in pairwise(edges):
         was, now = _rule_at(before, start), _rule_at(after, start)
         yield Marked(_MARKS[was is not None, now is not None], raw[start:end], now or was or "")
 
@@ -51,4 +53,5 @@ def _spans(raw: str, removals: Sequence[Mapping[str, Any]]) -> list[_Span]:
 
 
 def _rule_at(spans: Sequence[_Span], place: int) -> str | None:
-    return next((rule for start, end, rule in spans if start <= place < end), None)
+    number = bisect_right(spans, place, key=lambda span: span[0]) - 1
+    return spans[number][2] if number >= 0 and place < spans[number][1] else None

@@ -14,8 +14,8 @@ _SIGNS = {"gone": "-", "back": "+"}
 
 
 def json_report(replay: Replay) -> Iterator[str]:
-    """One JSON object: the summary, the replies that changed, the lines whose state differs."""
-    yield f'{{"summary": {_json(replay.summary())},\n"replies": ['
+    """One JSON object, in ASCII: the summary, the replies that changed, the lines whose state differs."""
+    yield f'{{"summary": {json.dumps(replay.summary())},\n"replies": ['
     yield from _rows(replay.replies)
     yield '],\n"lines": ['
     yield from _rows(replay.lines)
@@ -94,7 +94,7 @@ def _removal_lines(row: Mapping[str, Any]) -> Iterator[str]:
 
 def _rows(rows: Iterable[Any]) -> Iterator[str]:
     for number, row in enumerate(rows):
-        yield f"{',' if number else ''}\n{_json(row)}"
+        yield f"{',' if number else ''}\n{json.dumps(row)}"
 
 
 def _json(value: Any) -> str:

@@ -244,6 +244,48 @@ def rebuild(
 
 
 @app.command()
+def replay(
+    candidate: Annotated[
+        str,
+        typer.Option(
+            "--candidate",
+            metavar="EXTRACTOR",
+            help="A version, or a function of yours: module:function or path/file.py:function.",
+        ),
+    ],
+    against: Annotated[
+        str, typer.Option("--against", metavar="READING", help="A version, recorded, or in-force: what holds now.")
+    ] = "in-force",
+    campaign: Annotated[
+        str | None,
+        typer.Option("--campaign", help="Only this story.", autocompletion=campaign_ids, show_default=False),
+    ] = None,
+    report: Annotated[
+        Path | None,
+        typer.Option("--report", metavar="DIR", help="Write replay.html, .txt and .json there.", show_default=False),
+    ] = None,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", min=0.01, help="Seconds that a function of yours has for a reply.")
+    ] = 2.0,
+    home: Home = None,
+    as_json: Json = False,
+) -> None:
+    """Run an extractor over every reply ever stored, and say what would change. Changes nothing."""
+    from api.cli import replay as replays
+    from api.cli.stores import configured
+
+    replays.replay(
+        configured(home=home),
+        candidate,
+        against=against,
+        campaign=campaign,
+        report=report,
+        seconds=time_limit,
+        as_json=as_json,
+    )
+
+
+@app.command()
 def worker(home: Home = None) -> None:
     """Keep the views of a store up to date, beside servers and other workers."""
     from api.cli.worker import work
