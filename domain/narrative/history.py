@@ -14,7 +14,8 @@ from domain.narrative.course import Told, after
 from domain.narrative.document import EMPTY, Document
 from domain.narrative.rules import Event
 
-_SECTIONS = ("entities", "possessions", "facts", "relationships", "threads")
+_POSSESSIONS = "possessions"
+_SECTIONS = ("entities", _POSSESSIONS, "facts", "relationships", "threads")
 _SCENE = "scene"
 _GONE = object()
 
@@ -48,17 +49,25 @@ class Setting:
 def settings(course: Iterable[Told], under: str = "") -> Iterator[Setting]:
     """Every time that the leaf of a path, or one below it, was set, oldest first.
 
-    `course` is all that was accepted on the way to a place, oldest first.
+    `course` is all that was accepted on the way to a place, oldest first. Where the path names an entry, blocks that do
+    not touch that are passed over whole.
     """
     at, said = EMPTY, set[str]()
     for told in course:
-        begun = at
-        for number, event in enumerate(told.accepted):
-            following = after(at, (event,), told.by)
-            for path, before, value in _set(at, following, under, said):
-                said.add(path)
-                yield Setting(path, before, value, told, number, begun)
-            at = following
+        following = after(at, told.accepted, told.by)
+        if _touches(at, following, told, under):
+            yield from _settings_of(told, at, under, said)
+        at = following
+
+
+def _settings_of(told: Told, begun: Document, under: str, said: set[str]) -> Iterator[Setting]:
+    at = begun
+    for number, event in enumerate(told.accepted):
+        following = after(at, (event,), told.by)
+        for path, before, value in _set(at, following, under, said):
+            said.add(path)
+            yield Setting(path, before, value, told, number, begun)
+        at = following
 
 
 def cause_of(course: Iterable[Told], path: str) -> Setting | None:
@@ -70,25 +79,36 @@ def cause_of(course: Iterable[Told], path: str) -> Setting | None:
     return newest
 
 
+def _touches(before: Document, following: Document, told: Told, under: str) -> bool:
+    """Whether a block may have set what is under a path, also where it left it as it had been."""
+    section, _, rest = under.partition(".")
+    if section == _POSSESSIONS and rest:  # who holds something is a text, and texts that are equal may be one object
+        return any(event.get("item") == rest for event in told.accepted)
+    return next(_touched(before, following, under), None) is not None
+
+
 def _set(before: Document, following: Document, under: str, said: set[str]) -> Iterator[tuple[str, Any, Any]]:
-    for entry in _touched(before, following):
-        if covers(under, entry) or covers(entry, under):
-            old, new = dict(leaves(before, entry)), dict(leaves(following, entry))
-            for path in (*old, *(path for path in new if path not in old)):
-                was, becomes = old.get(path, _GONE), new.get(path, _GONE)
-                if covers(under, path) and (path not in said or not _same(was, becomes)):
-                    yield path, _shown(was), _shown(becomes)
+    for entry in _touched(before, following, under):
+        old, new = dict(leaves(before, entry)), dict(leaves(following, entry))
+        for path in (*old, *(path for path in new if path not in old)):
+            was, becomes = old.get(path, _GONE), new.get(path, _GONE)
+            if covers(under, path) and (path not in said or not _same(was, becomes)):
+                yield path, _shown(was), _shown(becomes)
 
 
-def _touched(before: Document, following: Document) -> Iterator[str]:
-    """The paths of the entries that are not one object in both documents, which share what no event has touched."""
-    if before.scene is not following.scene:
+def _touched(before: Document, following: Document, under: str) -> Iterator[str]:
+    """The paths of entries at, above or below a path that are not one object in both documents.
+
+    Documents share what no event has touched, and whatever an event says of an entry makes that a new object.
+    """
+    wanted, _, rest = under.partition(".")
+    if wanted in ("", _SCENE) and before.scene is not following.scene:
         yield _SCENE
     for section in _SECTIONS:
         old: Mapping[str, Any] = getattr(before, section)
         new: Mapping[str, Any] = getattr(following, section)
-        if old is not new:
-            keys = (*old, *(key for key in new if key not in old))
+        if wanted in ("", section) and old is not new:
+            keys = (rest.partition(".")[0],) if rest else (*old, *(key for key in new if key not in old))
             yield from (f"{section}.{key}" for key in keys if old.get(key) is not new.get(key))
 
 

@@ -95,6 +95,15 @@ def test_of_two_events_of_one_block_the_later_one() -> None:
     assert [each.number for each in settings(course(block), "entities.a.status")] == [0, 2, 3]
 
 
+def test_what_a_block_changed_and_changed_back_was_set_by_it() -> None:
+    held = event("set_possession", item="a", owner="b")
+    told = course((*MADE, held), (event("set_possession", item="a", owner=None), held))
+    assert life(told, "possessions.a") == [(3, None, "b"), (5, "b", None), (5, None, "b")]
+    assert cause(told, "possessions.a").told.node == 5
+    status = [event("set_entity_status", entity="a", status=each) for each in ("x", "y", "x")]
+    assert cause(course((*MADE, status[0]), tuple(status[1:])), "entities.a.status").told.node == 5
+
+
 def test_a_leaf_that_is_gone_was_taken_away_by_something() -> None:
     block = (
         *MADE,
