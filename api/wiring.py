@@ -25,6 +25,7 @@ from api.use_cases.closing import Closing
 from api.use_cases.dead_turns import DeadTurns
 from api.use_cases.narrating import Narrating
 from api.use_cases.prompting import Bodies, Prompter
+from api.use_cases.replays import Replays
 from api.use_cases.settings import Defaults, InstallationSettings
 from api.use_cases.turns import Turns
 from domain.errors import StoreFailure, StoreFull, StoreReadOnly, StoreUnavailable
@@ -64,6 +65,7 @@ class Fabula:
     narrator: OpenAICompatibleNarrator
     probe: ServerWindowProbe
     prompter: Prompter
+    replays: Replays
 
     @property
     def log(self) -> EventLog:
@@ -178,10 +180,12 @@ async def running(config: Config, *, with_small_narrator: bool = False) -> Async
             await closing.all_dead()
             lock.sweep({turn.process for _, turn in store.log.open_turns()})
             closing.sweep()
+            replays = Replays(store.log, RandomNames())
             try:
-                yield Fabula(config, store, turns, narrator, probe, prompter)
+                yield Fabula(config, store, turns, narrator, probe, prompter, replays)
             finally:
                 await turns.stop()
+                replays.stop()
 
 
 @contextmanager

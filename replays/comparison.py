@@ -144,8 +144,7 @@ class _Sides:
         if isinstance(self._against, Released):
             return _judged(under, _kept(told, self._against.read(told.raw)))
         stood = told.recorded if self._against == RECORDED else told.in_force
-        like = "absent" if isinstance(read, Failure) else read.proposed
-        proposed = _proposed(stood, _of_pass(told) if told.by_pass else like)
+        proposed = _proposed(stood, "absent" if isinstance(read, Failure) else read.proposed)
         return _standing(stood, proposed), after(under, stood.accepted, "narrator")
 
     def _under(self, parent: int) -> _Pair:
@@ -199,32 +198,29 @@ def _kept(told: Narrated, reading: Reading) -> Reading:
     """The reading, with what a second request brought for the narration in the place of what its reply proposes."""
     if not told.by_pass:
         return reading
-    return replace(reading, proposed=_proposed(told.recorded, _of_pass(told)), block=told.recorded.block)
-
-
-def _of_pass(told: Narrated) -> Proposed:
-    """What the block of a second request proposes, in its order."""
-    return extract(f"{FENCE_TOKEN}\n{told.recorded.block}\n```").proposal
+    return replace(reading, proposed=_proposed(told.recorded, "absent"), block=told.recorded.block)
 
 
 def _proposed(stood: Stood, like: Proposed) -> Proposed:
-    """What was proposed. The log has the accepted and the refused events apart: they stand as those of `like` do, if
-    they are those, else the accepted ones first.
+    """What was proposed, of which the log has the accepted and the refused events apart.
+
+    In the order of `like` if that is made of them, else as they stand in the block, else the accepted ones first.
     """
-    if stood.outcome in ("unparseable", "absent"):
-        return "unparseable" if stood.outcome == "unparseable" else "absent"
+    if stood.outcome == "unparseable" or stood.outcome == "absent":  # noqa: PLR1714  # mypy narrows it so
+        return stood.outcome
     accepted, refused = list(stood.accepted), [each.event for each in stood.refused]
-    if isinstance(like, tuple) and _is_made_of(like, accepted, refused):
+    if _is_made_of(like, accepted, refused):
         return like
-    return (*accepted, *refused)
+    in_block = extract(f"{FENCE_TOKEN}\n{stood.block}\n```").proposal
+    return in_block if _is_made_of(in_block, accepted, refused) else (*accepted, *refused)
 
 
-def _is_made_of(events: Sequence[Any], accepted: Sequence[Any], refused: Sequence[Any]) -> bool:
-    """Whether the events are these two sequences, one shuffled into the other."""
-    if len(events) != len(accepted) + len(refused):
+def _is_made_of(proposed: Proposed, accepted: Sequence[Any], refused: Sequence[Any]) -> bool:
+    """Whether it is these two sequences of events, one shuffled into the other."""
+    if not isinstance(proposed, tuple) or len(proposed) != len(accepted) + len(refused):
         return False
     sides = (deque(accepted), deque(refused))
-    for event in events:
+    for event in proposed:
         side = next((side for side in sides if side and same(side[0], event)), None)
         if side is None:
             return False

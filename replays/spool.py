@@ -31,9 +31,9 @@ class Spool:
             self._end += len(line)
 
     def page(self, after: int, limit: int) -> list[dict[str, Any]]:
-        """At most so many rows behind the first `after`."""
+        """At most so many rows behind the first `after`; none when the file was given up."""
         with self._lock:
-            if not 0 <= after < len(self._starts):
+            if self._file.closed or not 0 <= after < len(self._starts):
                 return []
             self._file.seek(self._starts[after])
             return [orjson.loads(self._file.readline()) for _ in range(min(limit, len(self._starts) - after))]

@@ -6,7 +6,7 @@ from api.http.bounded_body import BoundedBody
 from api.http.guard import Guard
 from api.http.last_resort import LastResort
 from api.http.openapi import DescribedAPI, operation_id
-from api.http.routes import campaigns, installation, log, places, state, story, turns
+from api.http.routes import campaigns, installation, log, places, replays, state, story, turns
 from api.http.security_headers import SecurityHeaders
 from api.wiring import VERSION, Fabula
 
@@ -25,6 +25,10 @@ _TAGS = [
     {"name": "state", "description": "What is established: read, explained, corrected."},
     {"name": "audit", "description": "Exactly what was sent and what came back."},
     {"name": "log", "description": "The events themselves."},
+    {
+        "name": "extraction",
+        "description": "What of a reply is story: trying an extractor on history, and adopting one.",
+    },
     {"name": "installation", "description": "Settings, views, health."},
 ]
 
@@ -45,7 +49,7 @@ def create_app(config: Config, fabula: Fabula | None = None) -> DescribedAPI:
     app.token_needed = bool(config.token.get_secret_value())
     problems.install(app)
     _add_layers(app, config)
-    for module in (campaigns, turns, places, story, state, log, installation, docs):
+    for module in (campaigns, turns, places, story, state, log, replays, installation, docs):
         app.include_router(module.router)
     return app
 
