@@ -8,11 +8,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from domain.campaign.decide import decide
-from domain.campaign.events import NodeRevised
+from domain.campaign.events import NarrationAccepted, NodeRevised
 from domain.campaign.facts import OPENING, CampaignFacts, StoryEvent, evolve
 from domain.campaign.story_tree import line_to, looked_ahead
 from domain.errors import FabulaError
-from tests.property.steps import CAMPAIGNS, STORY, Ask
+from domain.narrative.course import reread, states
+from domain.narrative.events import ProposalJudged
+from tests.property.steps import CAMPAIGNS, STORY, Ask, raws_of
 
 OFTEN = settings(max_examples=20, deadline=None)
 
@@ -23,7 +25,7 @@ def events_of(story: list[Ask]) -> list[StoryEvent]:
     happened: list[StoryEvent] = []
     for number, ask in enumerate(story):
         with suppress(FabulaError):
-            command = ask.command(facts, f"t_{number}")
+            command = ask.command(facts, f"t_{number}", raws_of(happened))
             events = decide(looked_ahead(facts, command), command)
             facts = reduce(evolve, events, facts)
             happened += events
@@ -100,3 +102,33 @@ def test_each_narration_is_of_a_turn_and_hangs_where_that_turn_said_or_beside_wh
             assert (node.parent, node.kind, node.depth) == (original.parent, original.kind, original.depth)
         elif node.kind == "narration":
             assert facts.turns[str(node.turn)].parent == node.parent
+
+
+@OFTEN
+@given(STORY)
+def test_the_states_that_came_about_step_by_step_are_those_of_the_whole_course(story: list[Ask]) -> None:
+    facts = folded(events_of(story))
+    at_once = states(reread(facts.course, facts.readings), OPENING) if facts.settings is not None else {}
+    stored = {node: document.to_bytes() for node, document in facts.states.items()}
+    assert stored == {node: document.to_bytes() for node, document in at_once.items()}
+
+
+OUTCOMES = {
+    (False, False): {"absent", "unparseable", "empty"},
+    (True, False): {"applied", "empty"},
+    (True, True): {"partly_applied"},
+    (False, True): {"refused"},
+}
+"""What may become of a block, by whether something of it was accepted and whether something was refused."""
+
+
+@OFTEN
+@given(STORY)
+def test_each_narration_is_followed_by_what_became_of_its_block(story: list[Ask]) -> None:
+    events = events_of(story)
+    told = [(event, events[at + 1]) for at, event in enumerate(events) if isinstance(event, NarrationAccepted)]
+    for narration, judged in told:
+        assert isinstance(judged, ProposalJudged)
+        assert (judged.node, judged.turn) == (narration.node, narration.turn)
+        assert judged.outcome in OUTCOMES[bool(judged.accepted), bool(judged.refused)]
+    assert len(told) == sum(isinstance(event, ProposalJudged) for event in events)

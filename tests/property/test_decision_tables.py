@@ -14,13 +14,14 @@ from sqlalchemy import select
 from adapters.event_log import tables
 from adapters.event_log.log import SqlEventLog
 from adapters.event_log.postgresql import PostgresqlStore
+from domain.campaign.events import NarrationAccepted
 from domain.campaign.facts import CampaignFacts
 from domain.errors import FabulaError
 from domain.log import EventLog
 from tests.fakes.event_log import MemoryEventLog
 from tests.fakes.postgresql import Server
 from tests.fakes.time_and_names import NumberedNames, TickingClock
-from tests.property.steps import CAMPAIGNS, STEPS, Ask, Change, Delete, Step
+from tests.property.steps import CAMPAIGNS, STEPS, Ask, Change, Delete, Step, raws_of
 
 pytestmark = pytest.mark.timeout(900)
 """An example that fails is made smaller for up to five minutes, and is worth waiting for."""
@@ -65,7 +66,9 @@ def happened(log: EventLog, step: Step, facts: CampaignFacts, new: str) -> objec
         case Change(changes=changes):
             return outcome(lambda: log.change_settings(changes).events)
         case Ask():
-            return outcome(lambda: log.execute(step.command(facts, new)).events)
+            told = log.read(0, 10_000, stream=step.campaign, topics=[NarrationAccepted.topic])
+            raws = raws_of(one.event for one in told)
+            return outcome(lambda: log.execute(step.command(facts, new, raws)).events)
 
 
 def take(steps: Iterable[tuple[int, Step]], sql: SqlEventLog, memory: MemoryEventLog) -> None:
@@ -115,7 +118,9 @@ def of_campaign(log: EventLog, campaign: str) -> dict[str, object]:
         "payloads": log.payloads(campaign, [3, 1, 99, 2]),
         "tree": outcome(lambda: log.tree(campaign)),
         "save_points": outcome(lambda: list(log.save_points(campaign))),
+        "profiles": outcome(lambda: log.visual_profiles(campaign)),
         "heads": [outcome(lambda p=at: log.head_at(campaign, p)) for at in range(0, log.max_position() + 1, 5)],  # type: ignore[misc]
+        "then": [outcome(lambda p=at: log.state_as_of(campaign, p)) for at in range(0, log.max_position() + 1, 4)],  # type: ignore[misc]
         "verify": log.verify(campaign),
     }
     for node in range(getattr(facts, "last_node", 0) + 2):
@@ -128,6 +133,9 @@ def at_node(log: EventLog, campaign: str, node: int) -> dict[str, object]:
     return {
         "node": outcome(lambda: log.node(campaign, node)),
         "takes": outcome(lambda: list(log.takes(campaign, node))),
+        "state": outcome(lambda: log.state(campaign, node).to_bytes()),
+        "state course": outcome(lambda: list(log.state_course(campaign, node))),
+        "reading": outcome(lambda: log.reading(campaign, node)),
         "floor": outcome(lambda: log.floor(campaign, node)),
         "line": outcome(lambda: list(log.line(campaign, node))),
         "line from 3": outcome(lambda: list(log.line(campaign, node, down_to=3))),
