@@ -5,12 +5,13 @@ Its sibling `unfinished-block` takes those that nothing closes and that cannot b
 
 import re
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from domain.extraction.context import Context
-from domain.extraction.fences import OWN, STATE, Closings, Opening, closing_end, opening_at, story_fence
+from domain.extraction.fences import BARE, OWN, STATE, Marks
 from domain.extraction.json_lines import json_run
 from domain.extraction.lines import Line, is_blank, is_sentence, is_state_heading, lines_of
-from domain.extraction.objects import Objects
+from domain.extraction.objects import Object
 from domain.extraction.payload import Undecodable
 from domain.extraction.proposals import EVENTS, Events, understood, understood_unfenced, unquoted
 from domain.extraction.reading import Claim, Cut, Reading
@@ -21,7 +22,6 @@ UNFINISHED_BLOCK = "unfinished-block"
 EVENTS_BEGUN = rf'\{{[\s>]*+(?:"(?!{EVENTS}")[^"\\\n]*+"[\s>]*+:[\s>]*+\{{[\s>]*+){{0,8}}+"{EVENTS}"'
 """The pattern of how an object begins that names events, or whose only value does."""
 
-_OPENING = re.compile(r"^(?P<lead>[ \t>]*+)(?:(?P<ticks>`{3,}+)|(?P<brace>\{))|(?P<inline>`{3,}+)", re.MULTILINE)
 _BEGINS_JSON = re.compile(r"[\s>]*+[{\[\"“]")
 _BEGINS_EVENTS = re.compile(rf"[\s>]*+{EVENTS_BEGUN}")
 _BEGINS_LIST = re.compile(r'[\s>]*+\[[\s>]*+\{[\s>]*+"type"[\s>]*+:[\s>]*+"(?P<type>[^"\n]*+)"')
@@ -31,7 +31,7 @@ _NO_PROSE = re.compile(r"[ \t`;,\]}]*+\r?(?=\n|\Z)")
 
 def blocks(reading: Reading, context: Context) -> list[Cut]:
     """Every block, with a bare `State` heading directly above it."""
-    return list(_Search(reading.text, context).cuts())
+    return list(_Search(reading, context).cuts())
 
 
 def begins_block(text: str, start: int, end: int, context: Context, *, fenced: bool) -> bool:
@@ -42,87 +42,93 @@ def begins_block(text: str, start: int, end: int, context: Context, *, fenced: b
     return listed is not None and listed["type"] in context.event_types
 
 
+def _start(begun: Object | Marks) -> int:
+    return begun.start
+
+
+class _Fence(NamedTuple):
+    """A fence that may hold a block, and where what it holds begins."""
+
+    marks: Marks
+    inside: int
+
+
 class _Search:
     """One walk through a text, from what may begin a block to the next."""
 
-    def __init__(self, text: str, context: Context) -> None:
-        self._text = text
+    def __init__(self, reading: Reading, context: Context) -> None:
+        self._text = reading.text
+        self._fences = reading.fences
+        self._objects = reading.objects
         self._context = context
-        self._objects = Objects(text)
-        self._closings = Closings(text)
-        self._no_objects_before = 0
         self._at = 0
         self._cut_before = 0
 
     def cuts(self) -> Iterator[Cut]:
-        while found := _OPENING.search(self._text, self._at):
-            cut = self._object(found) if found["brace"] else self._fence(found)
-            if cut is not None:
-                yield cut
+        all_begun: list[Object | Marks] = [*self._objects, *self._fences.marks]
+        for begun in sorted(all_begun, key=_start):
+            if begun.start >= self._at:
+                cut = self._object(begun) if isinstance(begun, Object) else self._fence(begun)
+                if cut is not None:
+                    yield cut
 
-    def _object(self, found: re.Match[str]) -> Cut | None:
-        """The object that begins here, if it is a proposal with no prose behind it."""
-        brace = found.start("brace")
-        end = self._objects.end_of(brace) if brace >= self._no_objects_before else None
-        self._at = brace + 1
-        if end is None:
-            return None
-        block = self._text[brace:end]
+    def _object(self, found: Object) -> Cut | None:
+        """The object, if it is a proposal with no prose behind it. Tick marks in one that is no JSON are still marks."""
+        block = self._text[found.brace : found.end]
         try:
-            events = understood_unfenced(unquoted(block) if ">" in found["lead"] else block, self._context.event_types)
+            events = understood_unfenced(unquoted(block) if found.quoted else block, self._context.event_types)
         except Undecodable:
-            self._no_objects_before = end
             return None
-        self._at = end
-        alone = _NO_PROSE.match(self._text, end)
+        self._at = found.end
+        alone = _NO_PROSE.match(self._text, found.end)
         if events is None or alone is None:
             return None
-        return self._whole_lines(BLOCK, found.start(), alone.end(), Claim(block, events), quoted=">" in found["lead"])
+        return self._whole_lines(BLOCK, found.start, alone.end(), Claim(block, events), quoted=found.quoted)
 
-    def _fence(self, found: re.Match[str]) -> Cut | None:
-        name = "ticks" if found["ticks"] else "inline"
-        opening = opening_at(self._text, found.start(name), found["lead"], found.start())
-        if opening is None:
-            self._at = found.end()
+    def _fence(self, marks: Marks) -> Cut | None:
+        if marks.inside is None:
             return None
-        ticks, closed = self._closings.after(opening.inside)
-        cut = self._closed(opening, ticks) if closed else None
-        cut = cut or self._open(opening, ticks)
-        self._at = cut.end if cut else self._behind_story(opening, ticks, closed=closed)
+        below, closed = self._fences.after(marks.inside)
+        cut = None
+        if marks.label == STATE or marks.label in OWN:
+            fence = _Fence(marks, marks.inside)
+            cut = self._closed(fence, below) if below and closed else None
+            cut = cut or self._open(fence, below.start if below else len(self._text))
+        self._at = cut.end if cut else self._behind_story(marks, marks.inside, below if closed else None)
         return cut
 
-    def _closed(self, opening: Opening, ticks: int) -> Cut | None:
+    def _closed(self, fence: "_Fence", closing: Marks) -> Cut | None:
         """The fence as a block, whether or not what it holds can be read."""
-        events = self._understood(opening, ticks)
-        if events is None and not (self._is_ours(opening, ticks) and not self._holds_story(opening.inside, ticks)):
+        end = closing.ticks
+        events = self._understood(fence, end)
+        if events is None and (not self._is_ours(fence, end) or self._holds_story(fence.inside, end)):
             return None
-        end = closing_end(self._text, ticks)
-        return self._fenced_cut(BLOCK, opening, ticks, end, events)
+        return self._fenced_cut(BLOCK, fence, end, closing.behind, events)
 
-    def _open(self, opening: Opening, limit: int) -> Cut | None:
+    def _open(self, fence: "_Fence", limit: int) -> Cut | None:
         """What of a fence that nothing closes is JSON, as a block or the beginning of one."""
-        end = json_run(self._text, opening.inside, limit)
-        if not self._text[opening.inside : end].strip():
+        end = json_run(self._text, fence.inside, limit)
+        if not self._text[fence.inside : end].strip():
             return None
-        events = self._understood(opening, end)
+        events = self._understood(fence, end)
         if events is not None:
-            return self._fenced_cut(BLOCK, opening, end, end, events)
-        begun = _BEGINS_JSON.match(self._text, opening.inside, end) and self._is_ours(opening, end)
-        return self._fenced_cut(UNFINISHED_BLOCK, opening, end, end, None) if begun else None
+            return self._fenced_cut(BLOCK, fence, end, end, events)
+        begun = _BEGINS_JSON.match(self._text, fence.inside, end) and self._is_ours(fence, end)
+        return self._fenced_cut(UNFINISHED_BLOCK, fence, end, end, None) if begun else None
 
-    def _understood(self, opening: Opening, end: int) -> Events | None:
-        inside = self._text[opening.inside : end]
-        text = (unquoted(inside) if opening.quoted else inside).strip()
-        if not text and opening.label == STATE:
+    def _understood(self, fence: "_Fence", end: int) -> Events | None:
+        inside = self._text[fence.inside : end]
+        text = (unquoted(inside) if fence.marks.quoted else inside).strip()
+        if not text and fence.marks.label == STATE:
             return ()
-        if opening.label != STATE and opening.label not in OWN:
+        if not _BEGINS_JSON.match(text):
             return None
-        return understood(text, self._context.event_types, state=opening.label == STATE)
+        return understood(text, self._context.event_types, state=fence.marks.label == STATE)
 
-    def _is_ours(self, opening: Opening, end: int) -> bool:
-        if opening.label == STATE:
+    def _is_ours(self, fence: "_Fence", end: int) -> bool:
+        if fence.marks.label == STATE:
             return True
-        return opening.label in OWN and begins_block(self._text, opening.inside, end, self._context, fenced=True)
+        return begins_block(self._text, fence.inside, end, self._context, fenced=True)
 
     def _holds_story(self, start: int, end: int) -> bool:
         """Whether a paragraph of sentences stands in the fence: one that was never closed ends above it."""
@@ -133,22 +139,23 @@ class _Search:
             blank = is_blank(self._text, line)
         return False
 
-    def _behind_story(self, opening: Opening, ticks: int, *, closed: bool) -> int:
+    def _behind_story(self, marks: Marks, inside: int, closing: Marks | None) -> int:
         """Where to go on behind a fence that is no block. What an unlabelled one holds is only kept when it closes."""
-        if not opening.starts_line:
-            line_feed = self._text.find("\n", opening.inside)
-            return closing_end(self._text, ticks) if closed else line_feed if line_feed >= 0 else len(self._text)
-        if opening.label == STATE:
-            return opening.inside
-        fence = story_fence(self._text, opening)
-        return opening.inside if opening.label == "" and not fence.closed else fence.end
+        if not marks.starts_line:
+            line_feed = self._text.find("\n", inside)
+            return closing.behind if closing else line_feed if line_feed >= 0 else len(self._text)
+        if marks.label == STATE:
+            return inside
+        fence = self._fences.story_fence(marks, inside)
+        return inside if marks.label == BARE and not fence.closed else fence.end
 
-    def _fenced_cut(self, rule: str, opening: Opening, inside_end: int, end: int, events: Events | None) -> Cut:
-        block = self._text[opening.inside : inside_end].strip(" \t\r\n>" if opening.quoted else None)
+    def _fenced_cut(self, rule: str, fence: "_Fence", inside_end: int, end: int, events: Events | None) -> Cut:
+        marks = fence.marks
+        block = self._text[fence.inside : inside_end].strip(" \t\r\n>" if marks.quoted else None)
         claim = Claim(block, events)
-        if not opening.starts_line:
-            return self._cut(rule, opening.start, end, claim)
-        return self._whole_lines(rule, opening.start, end, claim, quoted=opening.quoted)
+        if not marks.starts_line:
+            return self._cut(rule, marks.start, end, claim)
+        return self._whole_lines(rule, marks.start, end, claim, quoted=marks.quoted)
 
     def _whole_lines(self, rule: str, start: int, end: int, claim: Claim, *, quoted: bool) -> Cut:
         """With the heading above, and the bare quote marks below what is quoted."""

@@ -3,8 +3,8 @@
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
-from dataclasses import dataclass
 from itertools import islice
+from typing import NamedTuple
 
 _MOST_CUT_OFF = 4
 """How many brackets that nothing closes are looked at, from the innermost outwards."""
@@ -14,8 +14,7 @@ _EMPHASIS = "*_"
 _MOST_EMPHASIS = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Bracket:
+class Bracket(NamedTuple):
     """A bracket that ends where a text does, with the emphasis around it; `inner` is where its words begin."""
 
     start: int
@@ -52,6 +51,8 @@ class Brackets:
 
     def at_end(self, end: int, line_start: int) -> Iterator[Bracket]:
         """The bracket that closes at `end`, then those on its line that nothing closes before it, inside out."""
+        if not self._marks:
+            return
         closed = self._closed(end)
         if closed is not None:
             yield closed

@@ -10,11 +10,12 @@ from domain.extraction.blocks import BLOCK, UNFINISHED_BLOCK
 from domain.extraction.brackets import Bracket, Brackets
 from domain.extraction.context import Context
 from domain.extraction.event_calls import EVENT_CALL
-from domain.extraction.fences import StoryFence, story_fences
-from domain.extraction.lines import Line, LineStarts
+from domain.extraction.fences import StoryFence
+from domain.extraction.lines import Line
 from domain.extraction.pasted_state import PASTED_STATE
 from domain.extraction.reading import Cut, Joint, Reading, Rule
 from domain.extraction.unfinished_objects import unfinished_objects
+from domain.extraction.wording import plain
 
 LEFTOVER = "leftover"
 ECHO = "echo"
@@ -40,43 +41,53 @@ class Ending:
         self.cuts: list[Cut] = []
         self.below: str | None = None
         self.protocol_below = False
-        self.unfinished_objects = unfinished_objects(self.text)
+        self.unfinished_objects = unfinished_objects(reading)
         self._joints: list[Joint] = list(reading.joints)
-        self._lines = LineStarts(self.text)
+        self._line_start = self.end + 1
         self._brackets = Brackets(self.text)
-        self._fences = [fence for fence in story_fences(self.text) if not fence.closed]
+        self._fences = [fence for fence in reading.fences.story if not fence.closed]
+        self._at_end: tuple[Bracket, ...] = ()
+        self._plain: dict[int, str] = {}
         self._refused: set[tuple[str, int]] = set()
         self._settle()
 
     @property
     def last_line(self) -> Line:
         """The line that is last, as far as it is left."""
-        return Line(self._lines.before(self.end), self.end)
+        return Line(self._line_start, self.end)
 
     @property
     def last_fence(self) -> StoryFence | None:
         """The last fence that begins in what is left, if nothing closes it."""
-        while self._fences and self._fences[-1].opening.start >= self.end:
+        while self._fences and self._fences[-1].marks.start >= self.end:
             self._fences.pop()
         return self._fences[-1] if self._fences else None
 
-    def bracket(self, rule: str, is_ours: Callable[[str, Bracket], bool]) -> Cut | None:
-        """The cut of the first bracket at the end that is one of ours. What was refused once is not read again.
+    def bracket(self, rule: str, is_ours: Callable[[str], bool]) -> Cut | None:
+        """The cut of the first bracket at the end whose words are ours. What was refused once is not read again.
 
         A bracket that is refused would be refused with fewer words as well.
         """
-        for bracket in self._brackets.at_end(self.end, self.last_line.start):
-            if (rule, bracket.inner) in self._refused:
-                continue
-            if is_ours(self.text, bracket):
-                return Cut(rule, bracket.start, self.end)
-            self._refused.add((rule, bracket.inner))
+        for bracket in self._at_end:
+            if (rule, bracket.inner) not in self._refused:
+                if is_ours(self._words(bracket)):
+                    return Cut(rule, bracket.start, self.end)
+                self._refused.add((rule, bracket.inner))
         return None
 
+    def _words(self, bracket: Bracket) -> str:
+        if bracket.inner not in self._plain:
+            self._plain[bracket.inner] = plain(self.text[bracket.inner : bracket.end])
+        return self._plain[bracket.inner]
+
     def take(self, cut: Cut) -> None:
-        """Takes a cut off the end."""
+        """Takes a cut off the end: with what the same rule took off directly below, it is one."""
+        goes_on = self.cuts and self.cuts[-1].rule == cut.rule == self.below
         self._pass_joints(cut.start + 1)
-        self.cuts.append(cut)
+        if goes_on:
+            self.cuts[-1] = self.cuts[-1]._replace(start=cut.start)
+        else:
+            self.cuts.append(cut)
         self._is_below(cut.rule)
         self.end = cut.start
         self._settle()
@@ -85,6 +96,10 @@ class Ending:
         while self.end and self.text[self.end - 1].isspace():
             self.end -= 1
         self._pass_joints(self.end)
+        if self._line_start > self.end:
+            self._line_start = self.text.rfind("\n", 0, self.end) + 1
+        self._plain.clear()
+        self._at_end = tuple(self._brackets.at_end(self.end, self._line_start))
 
     def _pass_joints(self, at: int) -> None:
         while self._joints and self._joints[-1].at >= at:

@@ -3,7 +3,6 @@
 import re
 
 from domain.extraction.blocks import UNFINISHED_BLOCK
-from domain.extraction.brackets import Bracket
 from domain.extraction.ending import (
     ECHO,
     EMPTY_FENCE,
@@ -14,26 +13,20 @@ from domain.extraction.ending import (
     Ending,
 )
 from domain.extraction.fences import OWN, STATE
-from domain.extraction.lines import is_state_heading
+from domain.extraction.lines import Line, is_blank, is_state_heading, last_line
 from domain.extraction.proposals import EVENTS
 from domain.extraction.reading import Claim, Cut
 from domain.extraction.wording import (
-    LONGEST_OPENING,
     is_instruction,
     is_length_hint,
-    opens_as_instruction,
     opens_as_length_hint,
-    plain,
 )
 from domain.prompt import texts
 
 _BEGINNING = f'{{"{EVENTS}"'
 _LONGEST_BEGINNING = 200
-_BARE_MARKS = re.compile(r"[ \t>]*+")
-_BLANK_LINE = re.compile(r"\n[ \t\r>]*+\n")
 _SCENE = re.compile(rf"[ \t>]*+[*_]*+{re.escape(texts.SCENE_LABEL)}")
 _AT_A_PLACE = re.compile(r"\(at [^\n]*\)[.*_]*")
-_WIDEST_OPENING = 3 * LONGEST_OPENING
 
 
 def unfinished_block(ending: Ending) -> Cut | None:
@@ -48,53 +41,49 @@ def unfinished_block(ending: Ending) -> Cut | None:
 
 def _unfinished_fence(ending: Ending) -> int | None:
     fence = ending.last_fence
-    if fence is None or ending.end - fence.opening.inside > _LONGEST_BEGINNING:
+    if fence is None or ending.end - fence.inside > _LONGEST_BEGINNING:
         return None
-    held = "".join(ending.text[fence.opening.inside : ending.end].split())
-    held = held.replace(">", "") if fence.opening.quoted else held
-    is_cut_off = not held if fence.opening.label == STATE else bool(held) and _BEGINNING.startswith(held)
-    return fence.opening.start if is_cut_off and fence.opening.label in (STATE, *OWN) else None
+    held = "".join(ending.text[fence.inside : ending.end].split())
+    held = held.replace(">", "") if fence.marks.quoted else held
+    is_cut_off = not held if fence.marks.label == STATE else bool(held) and _BEGINNING.startswith(held)
+    return fence.marks.start if is_cut_off and fence.marks.label in (STATE, *OWN) else None
 
 
 def _block(ending: Ending, start: int) -> str:
     fence = ending.last_fence
-    inside = fence.opening.inside if fence is not None and fence.opening.start == start else start
+    inside = fence.inside if fence is not None and fence.marks.start == start else start
     return ending.text[inside : ending.end].strip(" \t\r\n>")
 
 
 def leftover(ending: Ending) -> Cut | None:
-    """A last line that is a bare `State` heading, or bare quote marks."""
-    line = ending.last_line
-    if ending.text.endswith(">", line.start, line.end) and _BARE_MARKS.fullmatch(ending.text, line.start, line.end):
-        return Cut(LEFTOVER, line.start, line.end)
-    return Cut(LEFTOVER, line.start, line.end) if is_state_heading(ending.text, line) else None
+    """Last lines that are a bare `State` heading, or bare quote marks."""
+    text, line = ending.text, ending.last_line
+    start = line.end
+    while line.start < line.end and _is_leftover(text, line):
+        start = line.start
+        line = last_line(text, start)
+    return Cut(LEFTOVER, start, ending.end) if start < ending.end else None
+
+
+def _is_leftover(text: str, line: Line) -> bool:
+    if text[line.end - 1] == ">":
+        return is_blank(text, line)
+    return is_state_heading(text, line)
 
 
 def echo(ending: Ending) -> Cut | None:
     """The reminder or the continue hint, or what is left of either, as the last bracket."""
-    return ending.bracket(ECHO, _is_echo)
-
-
-def _is_echo(text: str, bracket: Bracket) -> bool:
-    inner = text[bracket.inner : bracket.end]
-    words = plain(inner)
-    if _BLANK_LINE.search(inner):
-        return opens_as_instruction(words)
-    return is_instruction(words)
+    return ending.bracket(ECHO, is_instruction)
 
 
 def length_hint(ending: Ending) -> Cut | None:
     """A bracket that opens as the length hint does and carries its wording."""
-    return ending.bracket(LENGTH_HINT, lambda text, bracket: is_length_hint(plain(text[bracket.inner : bracket.end])))
+    return ending.bracket(LENGTH_HINT, is_length_hint)
 
 
 def instruction_tail(ending: Ending) -> Cut | None:
     """A bracket that opens as the length hint does, directly above an echo."""
-    return ending.bracket(INSTRUCTION_TAIL, _opens_as_length_hint) if ending.below == ECHO else None
-
-
-def _opens_as_length_hint(text: str, bracket: Bracket) -> bool:
-    return opens_as_length_hint(plain(text[bracket.inner : min(bracket.inner + _WIDEST_OPENING, bracket.end)]))
+    return ending.bracket(INSTRUCTION_TAIL, opens_as_length_hint) if ending.below == ECHO else None
 
 
 def scene_line(ending: Ending) -> Cut | None:
@@ -110,6 +99,6 @@ def scene_line(ending: Ending) -> Cut | None:
 def empty_fence(ending: Ending) -> Cut | None:
     """A last line that opens an unlabelled or `json` fence."""
     fence = ending.last_fence
-    if fence is None or fence.opening.label not in OWN or fence.opening.inside < ending.end:
+    if fence is None or fence.marks.label not in OWN or fence.inside < ending.end:
         return None
-    return Cut(EMPTY_FENCE, fence.opening.start, ending.end)
+    return Cut(EMPTY_FENCE, fence.marks.start, ending.end)

@@ -4,12 +4,9 @@ A line ends with a line feed; a carriage return before it is white space. Other 
 JSON strings may hold them.
 """
 
-import re
-from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
-_LINE_FEED = re.compile(r"\n")
 _DRESS = str.maketrans("", "", "#*_`")
 _NO_STORY = frozenset(" \t>{}[]`#-")
 _SENTENCE_ENDS = frozenset(".!?…\"'”’*")
@@ -17,8 +14,7 @@ _STATE = "state"
 _LONGEST_STATE_HEADING = 40
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(NamedTuple):
     """A line's place, without its line feed."""
 
     start: int
@@ -35,15 +31,12 @@ def lines_of(text: str, start: int = 0, end: int | None = None) -> Iterator[Line
         start = stop + 1
 
 
-class LineStarts:
-    """Where the lines of a text begin."""
-
-    def __init__(self, text: str) -> None:
-        self._starts = [0, *(found.end() for found in _LINE_FEED.finditer(text))]
-
-    def before(self, at: int) -> int:
-        """The start of the line that holds this place; at a line's end, of that line."""
-        return self._starts[bisect_right(self._starts, at) - 1]
+def last_line(text: str, limit: int) -> Line:
+    """The last line before `limit` that is not white space, to the end of its words; an empty one where there is none."""
+    end = limit
+    while end and text[end - 1].isspace():
+        end -= 1
+    return Line(text.rfind("\n", 0, end) + 1, end)
 
 
 def is_blank(text: str, line: Line) -> bool:

@@ -6,6 +6,7 @@ At a line's start it is never inside a string, so that every object is found whe
 """
 
 import re
+from typing import NamedTuple
 
 from domain.extraction.payload import MOST_NESTED
 
@@ -13,37 +14,51 @@ _LINE_BRACE = re.compile(r"^[ \t>]*+(?=\{)", re.MULTILINE)
 _TO_MARK = re.compile(
     r'(?:[\s>,:]++|"(?:[^"\\\n]++|\\.)*+"|-?\d[\d.eE+-]*+|\[\s*+\]|true\b|false\b|null\b)*+(?P<mark>[{}\[\]])?+'
 )
-_BELOW = re.compile(r".*\n[ \t>]*+", re.DOTALL)
 _OPENER = {"}": "{", "]": "["}
-_WITHIN_A_LINE = -1
 
 
-class Objects:
-    """The objects of a text that begin a line, by the place of their opening brace. Those within others are among them."""
+class Object(NamedTuple):
+    """An outermost object, whose line starts at `start`; it is quoted where a quote mark is before it."""
 
-    def __init__(self, text: str) -> None:
-        self._text = text
-        self._ends: dict[int, int] = {}
-        at = 0
-        while begun := _LINE_BRACE.search(text, at):
-            at = self._read(begun.end())
+    start: int
+    brace: int
+    end: int
+    quoted: bool
 
-    def end_of(self, brace: int) -> int | None:
-        """The place behind the object that begins here; None where none does."""
-        return self._ends.get(brace)
 
-    def _read(self, brace: int) -> int:
-        """Reads from a brace at the start of a line until nothing is open; where to go on."""
-        opened = [("{", brace)]
-        at = brace + 1
-        while opened and (token := _TO_MARK.match(self._text, at)):
-            mark = token["mark"]
-            if mark is None or (mark in _OPENER and opened[-1][0] != _OPENER[mark]) or len(opened) > MOST_NESTED:
-                return token.end()
-            at = token.end()
-            if mark in _OPENER:
-                self._ends[opened.pop()[1]] = at
-            else:
-                below = mark == "{" and _BELOW.fullmatch(self._text, token.start(), at - 1)
-                opened.append((mark, at - 1 if below else _WITHIN_A_LINE))
-        return at
+def objects(text: str) -> list[Object]:
+    """The objects that begin a line and are in no other, in order; whatever else is on their lines."""
+    ends: dict[int, int] = {}
+    begun: list[tuple[int, int]] = []
+    at = 0
+    for found in _LINE_BRACE.finditer(text):
+        begun.append((found.start(), found.end()))
+        if found.end() >= at:
+            at = _read(text, found.end(), ends)
+    return _outermost(text, begun, ends)
+
+
+def _read(text: str, brace: int, ends: dict[int, int]) -> int:
+    """Reads from a brace until nothing is open, and notes where what closes ends; where it had to stop."""
+    opened = [("{", brace)]
+    at = brace + 1
+    while opened and (token := _TO_MARK.match(text, at)):
+        mark = token["mark"]
+        if mark is None or (mark in _OPENER and opened[-1][0] != _OPENER[mark]) or len(opened) > MOST_NESTED:
+            return token.end()
+        at = token.end()
+        if mark in _OPENER:
+            ends[opened.pop()[1]] = at
+        else:
+            opened.append((mark, at - 1))
+    return at
+
+
+def _outermost(text: str, begun: list[tuple[int, int]], ends: dict[int, int]) -> list[Object]:
+    found: list[Object] = []
+    at = 0
+    for start, brace in begun:
+        if brace >= at and brace in ends:
+            at = ends[brace]
+            found.append(Object(start, brace, at, ">" in text[start:brace]))
+    return found

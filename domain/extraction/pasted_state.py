@@ -1,76 +1,65 @@
 """The rule `pasted-state`: a copy of the rendered state, which a narrator takes for the form that a reply has."""
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from bisect import bisect_right
+from typing import Literal, NamedTuple
 
 from domain.extraction.context import Context
-from domain.extraction.fences import story_fences
 from domain.extraction.lines import Line, is_blank, lines_of, trimmed, undressed
 from domain.extraction.reading import Cut, Reading
 from domain.prompt import texts
 
 PASTED_STATE = "pasted-state"
 
-Kind = Literal["blank", "heading", "entry", "scene", "other"]
+Kind = Literal["blank", "heading", "entry", "other"]
 
 _HEADINGS = frozenset(undressed(heading) for heading in texts.STATE_HEADINGS)
 _LONGEST_HEADING = 80
+_HEADING = re.compile("|".join(map(re.escape, sorted(_HEADINGS))).replace(":", "[*_`]*+:"))
 _QUOTE_MARK = re.compile(r"[ \t]*+>[ \t]?")
 _INDENTED = re.compile(r"[ \t]")
 _SCENE = re.compile(rf"[ \t>]*+[#*_]*+{re.escape(texts.SCENE_LABEL)}")
 
 
-@dataclass(frozen=True, slots=True)
-class _Told:
-    line: Line
-    kind: Kind
+class _Run(NamedTuple):
+    """Headings, entries and blank lines below each other, from the line of a heading to the last that is not blank."""
+
+    start: int
+    end: int
+    headings: int
+    has_entries: bool
+    goes_on: int
 
 
 def pasted_state(reading: Reading, _: Context) -> list[Cut]:
     """Each run of headings, entries and blank lines that is a copy, with the scene line directly above it."""
-    told = list(_told(reading.text))
+    text = reading.text
     cuts: list[Cut] = []
     at = 0
-    while at < len(told):
-        end = _run_end(told, at) if told[at].kind == "heading" else at + 1
-        if _is_copy(told, at, end):
-            first = at - 1 if _scene_above(told, at) else at
-            last = max(number for number in range(at, end) if told[number].kind != "blank")
-            cuts.append(Cut(PASTED_STATE, told[first].line.start, trimmed(reading.text, told[last].line)))
-        at = end
+    while found := _HEADING.search(text, at):
+        line = _line_around(text, found.start())
+        at = max(line.end, found.end())
+        if _kind(text, line) == "heading" and not _is_code(reading, line.start):
+            run = _run(text, line.start)
+            at = max(at, run.goes_on)
+            scene = _scene_above(text, line.start)
+            if run.headings > 1 or run.has_entries or scene is not None:
+                cuts.append(Cut(PASTED_STATE, line.start if scene is None else scene, run.end))
     return cuts
 
 
-def _run_end(told: list[_Told], start: int) -> int:
-    at = start
-    while at < len(told) and told[at].kind in ("blank", "heading", "entry"):
-        at += 1
-    return at
-
-
-def _is_copy(told: list[_Told], start: int, end: int) -> bool:
-    """Two headings, or one with the scene line directly above, or one with an entry under it."""
-    run = [each.kind for each in told[start:end] if each.kind != "blank"]
-    if not run or run[0] != "heading":
-        return False
-    return run.count("heading") > 1 or _scene_above(told, start) or "entry" in run
-
-
-def _scene_above(told: list[_Told], start: int) -> bool:
-    return start > 0 and told[start - 1].kind == "scene"
-
-
-def _told(text: str) -> Iterator[_Told]:
-    """Every line with what it is; those of the story's own code are nothing of ours."""
-    fences = [fence for fence in story_fences(text) if fence.closed]
-    number = 0
-    for line in lines_of(text):
-        while number < len(fences) and fences[number].end < line.start:
-            number += 1
-        is_code = number < len(fences) and fences[number].opening.start <= line.start
-        yield _Told(line, "other" if is_code else _kind(text, line))
+def _run(text: str, start: int) -> _Run:
+    end = goes_on = start
+    headings, has_entries = 0, False
+    for line in lines_of(text, start):
+        kind = _kind(text, line)
+        if kind == "other":
+            break
+        goes_on = line.end
+        headings += kind == "heading"
+        has_entries |= kind == "entry"
+        end = end if kind == "blank" else trimmed(text, line)
+    return _Run(start, end, headings, has_entries, goes_on)
 
 
 def _kind(text: str, line: Line) -> Kind:
@@ -78,7 +67,23 @@ def _kind(text: str, line: Line) -> Kind:
         return "blank"
     if line.end - line.start <= _LONGEST_HEADING and undressed(text[line.start : line.end]) in _HEADINGS:
         return "heading"
-    if _SCENE.match(text, line.start, line.end):
-        return "scene"
     quoted = _QUOTE_MARK.match(text, line.start, line.end)
     return "entry" if _INDENTED.match(text, quoted.end() if quoted else line.start, line.end) else "other"
+
+
+def _line_around(text: str, at: int) -> Line:
+    end = text.find("\n", at)
+    return Line(text.rfind("\n", 0, at) + 1, len(text) if end < 0 else end)
+
+
+def _scene_above(text: str, start: int) -> int | None:
+    """The start of the line directly above, if it is a scene line."""
+    above = text.rfind("\n", 0, start - 1) + 1 if start else 0
+    return above if start and _SCENE.match(text, above, start) else None
+
+
+def _is_code(reading: Reading, at: int) -> bool:
+    """Whether this is in the story's own code, which nothing of ours is in."""
+    fences = reading.fences.story
+    number = bisect_right(fences, at, key=lambda fence: fence.marks.start) - 1
+    return number >= 0 and fences[number].closed and at < fences[number].end

@@ -1,22 +1,23 @@
 """A reply while it is being read: what rules have left of it so far, and where that stands in the reply."""
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
+from typing import NamedTuple
 
 from domain.extraction.context import Context
+from domain.extraction.fences import Fences
+from domain.extraction.objects import Object, objects
 
 
-@dataclass(frozen=True, slots=True)
-class Claim:
+class Claim(NamedTuple):
     """A block's text, and the events in it; None where they could not be read."""
 
     block: str
     events: tuple[object, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
-class Cut:
+class Cut(NamedTuple):
     """Characters start…end of a text that a rule takes out. One that takes out a block carries what it claims."""
 
     rule: str
@@ -25,8 +26,7 @@ class Cut:
     claim: Claim | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Joint:
+class Joint(NamedTuple):
     """Where in the text that is left something was cut out, and by which rule."""
 
     at: int
@@ -61,8 +61,20 @@ class Reading:
             self._text_starts.append(length)
         return end - start
 
-    def without(self, cuts: Iterable[Cut]) -> "Reading":
+    @cached_property
+    def fences(self) -> Fences:
+        """The tick marks of the text."""
+        return Fences(self.text)
+
+    @cached_property
+    def objects(self) -> list[Object]:
+        """The outermost objects that begin a line of the text."""
+        return objects(self.text)
+
+    def without(self, cuts: Sequence[Cut]) -> "Reading":
         """The reading that is left when these characters of the text go as well."""
+        if not cuts:
+            return self
         return Reading(self.raw, [*self.cuts, *(piece for cut in cuts for piece in self._in_raw(cut))])
 
     def _in_raw(self, cut: Cut) -> Iterable[Cut]:

@@ -4,14 +4,22 @@ import re
 
 from domain.prompt import texts
 
-_QUOTED_BREAK = re.compile(r"\n[ \t>]*+")
-_SPACES = re.compile(r"\s++")
+PARAGRAPH = "\n"
+"""What parts paragraphs in plain words."""
+
+_BREAK = re.compile(r"\n[\s>]*+")
+_SPACES = re.compile(r"[^\S\n]++")
 _SETTING = str.maketrans({"*": None, "_": None, "’": "'", "‘": "'"})
 
 
 def plain(text: str) -> str:
-    """The words in lower case, on one line, without quote marks, emphasis and typographic apostrophes."""
-    return _SPACES.sub(" ", _QUOTED_BREAK.sub(" ", text)).translate(_SETTING).strip().lower()
+    """The words in lower case, without quote marks, emphasis and typographic apostrophes; a paragraph on each line."""
+    one_line = text if "\n" not in text else _BREAK.sub(_joined, text)
+    return _SPACES.sub(" ", one_line).translate(_SETTING).strip().lower()
+
+
+def _joined(found: re.Match[str]) -> str:
+    return PARAGRAPH if found[0].count("\n") > 1 else " "
 
 
 _FENCE_TOKEN = plain(texts.FENCE_TOKEN)
@@ -30,8 +38,12 @@ def opens_as_instruction(words: str) -> bool:
 
 
 def is_instruction(words: str) -> bool:
-    """Whether plain words are the reminder or the continue hint, or enough of either."""
-    if opens_as_instruction(words) or _FENCE_TOKEN in words or _CONTINUE_SENTENCE in words:
+    """Whether plain words are the reminder or the continue hint, or in one paragraph hold enough of either."""
+    if opens_as_instruction(words):
+        return True
+    if PARAGRAPH in words:
+        return False
+    if _FENCE_TOKEN in words or _CONTINUE_SENTENCE in words:
         return True
     return all(phrase in words for phrase in _REMINDER_PHRASES)
 
@@ -44,6 +56,3 @@ def opens_as_length_hint(words: str) -> bool:
 def is_length_hint(words: str) -> bool:
     """Whether plain words open as the length hint does and carry its wording."""
     return opens_as_length_hint(words) and (_LENGTH_CLOSING in words or _LENGTH_CEILING.search(words) is not None)
-
-
-LONGEST_OPENING = max(len(opening) for opening in (_REMINDER, _CONTINUE, _LENGTH))
