@@ -94,6 +94,8 @@ SETTINGS = {
     "context_budget",
     "context_window_override",
     "model_timeout_seconds",
+    "extractor",
+    "state_pass",
     "embedding_model",
     "summary_model",
     "memory_top_k",

@@ -39,6 +39,8 @@ BOUNDS: list[tuple[str, list[Any], list[Any]]] = [
     ("context_budget", [512, 2_000_000], [511, 2_000_001, None, -(10**30)]),
     ("context_window_override", [256, 200_000, None], [255, 200_001, "256"]),
     ("model_timeout_seconds", [30, 3_600], [29, 3_601, None]),
+    ("extractor", ["0", "1", "2"], ["", "x" * 17, None, 2]),
+    ("state_pass", [True, False], [None, 2, "perhaps"]),
     ("embedding_model", ["", "e" * 512], ["e" * 513, None]),
     ("summary_model", ["", "s" * 512], ["s" * 513, None]),
     ("memory_top_k", [0, 100], [-1, 101, None]),
