@@ -25,6 +25,8 @@ EVENTS_BEGUN = rf'\{{[\s>]*+(?:"(?!{EVENTS}")[^"\\\n]*+"[\s>]*+:[\s>]*+\{{[\s>]*
 _BEGINS_JSON = re.compile(r"[\s>]*+[{\[\"“]")
 _BEGINS_EVENTS = re.compile(rf"[\s>]*+{EVENTS_BEGUN}")
 _BEGINS_LIST = re.compile(r'[\s>]*+\[[\s>]*+\{[\s>]*+"type"[\s>]*+:[\s>]*+"(?P<type>[^"\n]*+)"')
+_CUT_OFF_MARKS = re.compile(r"`{1,2}\Z")
+_MOST_CUT_OFF_MARKS = 2
 _BARE_MARKS = re.compile(r"(?:\n[ \t]*+>[ \t>]*+\r?(?=\n|\Z))*+")
 _NO_PROSE = re.compile(r"[ \t`;,\]}]*+\r?(?=\n|\Z)")
 
@@ -107,14 +109,17 @@ class _Search:
 
     def _open(self, fence: "_Fence", limit: int) -> Cut | None:
         """What of a fence that nothing closes is JSON, as a block or the beginning of one."""
-        end = json_run(self._text, fence.inside, limit)
-        if not self._text[fence.inside : end].strip():
+        cut_off = _CUT_OFF_MARKS.search(self._text, max(limit - _MOST_CUT_OFF_MARKS, fence.inside), limit)
+        inside_end = json_run(self._text, fence.inside, cut_off.start() if cut_off else limit)
+        if not self._text[fence.inside : inside_end].strip():
             return None
-        events = self._understood(fence, end)
+        is_all = cut_off is not None and is_blank(self._text, Line(inside_end, cut_off.start()))
+        end = limit if is_all else inside_end
+        events = self._understood(fence, inside_end)
         if events is not None:
-            return self._fenced_cut(BLOCK, fence, end, end, events)
-        begun = _BEGINS_JSON.match(self._text, fence.inside, end) and self._is_ours(fence, end)
-        return self._fenced_cut(UNFINISHED_BLOCK, fence, end, end, None) if begun else None
+            return self._fenced_cut(BLOCK, fence, inside_end, end, events)
+        begun = _BEGINS_JSON.match(self._text, fence.inside, inside_end) and self._is_ours(fence, inside_end)
+        return self._fenced_cut(UNFINISHED_BLOCK, fence, inside_end, end, None) if begun else None
 
     def _understood(self, fence: "_Fence", end: int) -> Events | None:
         inside = self._text[fence.inside : end]

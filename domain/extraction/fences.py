@@ -29,6 +29,9 @@ _LINE_TO_TICKS = re.compile(r'(?:[^"`\n]++|"(?:[^"\\\n]++|\\.)*+"|"[^\n]*+|`{1,2
 _TO_TICKS = re.compile(r'(?:[^"`]++|"(?:[^"\\\n]++|\\.)*+"|"[^\n]*+|`{1,2}+(?!`))*+')
 
 
+_JSON_ENDS = ("}", "]", '"', "”")
+
+
 class Marks(NamedTuple):
     """A run of three tick marks or more, from `start`, its line's start where nothing but quote marks is before it.
 
@@ -67,6 +70,7 @@ class Fences:
         self.marks = [_marks(text, found) for found in _MARKS.finditer(text)]
         self._text = text
         self._places = [marks.ticks for marks in self.marks]
+        self._next_ending = self._endings()
         self._no_ticks_from = self._ticks = -1
         self.story = tuple(self._story())
 
@@ -75,12 +79,18 @@ class Fences:
 
         They do not where they open another fence. Marks within a JSON string are none; a string ends with its line.
         """
-        place = self._first_ticks(inside)
-        number = bisect_left(self._places, place)
-        if number == len(self._places):
+        number = bisect_left(self._places, self._first_ticks(inside))
+        ending = self._next_ending[number]
+        if ending == len(self.marks):
             return None, False
-        marks = self.marks[number]
-        return marks, not _opens_another(marks)
+        return self.marks[ending], not _opens_another(self.marks[ending])
+
+    def _endings(self) -> list[int]:
+        """For each run of marks, and behind the last, the number of the first from there that can end a fence."""
+        following = [len(self.marks)]
+        for number in range(len(self.marks) - 1, -1, -1):
+            following.append(number if _can_end(self._text, self.marks[number]) else following[-1])
+        return following[::-1]
 
     def _first_ticks(self, inside: int) -> int:
         """The place of the first marks; what was found for a line's start holds for every line up to them."""
@@ -147,6 +157,16 @@ def _inside(text: str, found: re.Match[str], label: str) -> int | None:
     if label == STATE:
         return found.end() if found["closed_at_once"] is not None else None
     return found.end() if not ours and found["words"] is not None else None
+
+
+def _can_end(text: str, marks: Marks) -> bool:
+    """Whether a fence ends there: at a line's start or end, behind JSON, or where another opens. In a sentence it does not."""
+    if marks.starts_line or _opens_another(marks) or (marks.alone and not marks.label):
+        return True
+    before = marks.ticks
+    while before and text[before - 1] in " \t":
+        before -= 1
+    return text[before - 1 : before] in _JSON_ENDS
 
 
 def _opens_another(marks: Marks) -> bool:

@@ -7,7 +7,7 @@ from domain.extraction.lines import Line, is_blank, lines_of, trimmed
 _STRING = r'"(?:[^"\\\n]++|\\.)*+"|[“”„][^“”„\n]*+[“”]'
 _TOKENS = re.compile(rf"(?:[{{}}\[\],:>\s]|{_STRING}|-?\d[\d.eE+-]*+|true\b|false\b|null\b)*+")
 _STRING_ALONE = re.compile(rf"[ \t>]*+(?:{_STRING})[ \t\r]*+")
-_CUT_OFF = re.compile(r'"[^"\n]*+|[a-z]{1,5}|-')
+_CUT_OFF = re.compile(r'"(?:[^"\\\n]++|\\.)*+\\?|[“„][^“”„\n]*+|[a-z]{1,5}|-')
 _BEGINS = re.compile(r"[ \t>]*+(?:[{}\]]|\[[ \t\r]*+(?:$|[{\[\]\"“]))")
 _PUNCTUATION = frozenset('{}[],:"“”')
 

@@ -41,7 +41,7 @@ def last_line(text: str, limit: int) -> Line:
 
 def is_blank(text: str, line: Line) -> bool:
     """Whether nothing but white space and quote marks is on the line."""
-    return not text[line.start : line.end].strip(" \t\r>")
+    return not text[line.start : line.end].strip(" \t\r\n>")
 
 
 def trimmed(text: str, line: Line) -> int:

@@ -1,7 +1,6 @@
 """What is a proposal: JSON that names state events."""
 
 import re
-from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import Any
 
@@ -26,7 +25,7 @@ def proposed(value: Any, event_types: AbstractSet[str]) -> Events | None:
     None for anything else, such as a character's own JSON.
     """
     value = _unwrapped(value)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return tuple(value[EVENTS])
     return tuple(value) if value and _are_events(value, event_types) else None
 
@@ -34,7 +33,7 @@ def proposed(value: Any, event_types: AbstractSet[str]) -> Events | None:
 def proposed_in_state_fence(value: Any) -> Events | None:
     """As `proposed`, of any types, in a fence that says that it is one: an empty list and a single event count too."""
     value = _unwrapped(value, single=True)
-    if isinstance(value, Mapping):
+    if isinstance(value, dict):
         return tuple(value[EVENTS]) if _names_events(value) else (value,)
     return tuple(value) if value is not None and all(map(_is_event, value)) else None
 
@@ -55,20 +54,20 @@ def understood_unfenced(text: str, event_types: AbstractSet[str]) -> Events | No
     return proposed(decode(text), event_types)
 
 
-def _unwrapped(value: Any, *, single: bool = False) -> Mapping[str, Any] | Sequence[Any] | None:
+def _unwrapped(value: Any, *, single: bool = False) -> dict[str, Any] | list[Any] | None:
     """The object with events, the list, or where it counts the `single` event, that the only values lead to."""
-    while isinstance(value, Mapping) and not _names_events(value) and not (single and _is_event(value)):
+    while isinstance(value, dict) and not _names_events(value) and not (single and _is_event(value)):
         value = next(iter(value.values())) if len(value) == 1 else None
-    return value if isinstance(value, Mapping | list) else None
+    return value if isinstance(value, dict | list) else None
 
 
-def _names_events(value: Mapping[str, Any]) -> bool:
+def _names_events(value: dict[str, Any]) -> bool:
     return isinstance(value.get(EVENTS), list)
 
 
 def _is_event(value: Any) -> bool:
-    return isinstance(value, Mapping) and isinstance(value.get(TYPE), str)
+    return isinstance(value, dict) and isinstance(value.get(TYPE), str)
 
 
-def _are_events(values: Sequence[Any], event_types: AbstractSet[str]) -> bool:
+def _are_events(values: list[Any], event_types: AbstractSet[str]) -> bool:
     return all(_is_event(value) and value[TYPE] in event_types for value in values)
