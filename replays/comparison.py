@@ -20,12 +20,13 @@ from replays.history import Corrected, Narrated, Stood, Uses, happenings, uses
 from replays.json_values import same
 from replays.reading import Candidate, Failure, Reading, Released
 
-IN_FORCE = "in force"
+IN_FORCE: Literal["in force"] = "in force"
 """Against what the story is made of now: each narration as it was recorded, or as the newest adoption reads it."""
-RECORDED = "recorded"
+RECORDED: Literal["recorded"] = "recorded"
 """Against what was recorded with each narration, whatever was adopted since."""
 
-Against = Released | Literal["in force", "recorded"]
+Stored = Literal["in force", "recorded"]
+Against = Released | Stored
 """What a candidate is held against."""
 
 
@@ -66,7 +67,7 @@ class LineEnd:
 
 
 def compare(
-    log: EventLog, campaign: str, up_to: int, candidate: Candidate, against: Against
+    log: EventLog, campaign: str, up_to: int, candidate: Candidate | Stored, against: Against
 ) -> Iterator[Compared | LineEnd]:
     """A story up to a position, as a candidate and what it is held against have it, in order of the log.
 
@@ -106,7 +107,7 @@ class _Pair:
 class _Sides:
     """Both sides of one story, as far as it was gone through."""
 
-    def __init__(self, campaign: str, candidate: Candidate, against: Against, left: Uses) -> None:
+    def __init__(self, campaign: str, candidate: Candidate | Stored, against: Against, left: Uses) -> None:
         self._campaign = campaign
         self._candidate = candidate
         self._against = against
@@ -127,25 +128,25 @@ class _Sides:
     def tell(self, told: Narrated) -> Iterator[Compared | LineEnd]:
         """A narration: read by both sides, and judged on the state that it follows there."""
         under = self._under(told.parent)
-        read = self._candidate.read(told.raw)
+        read = None if isinstance(self._candidate, str) else self._candidate.read(told.raw)
         before, document = self._held_against(told, under.before, read)
-        reading = _words(before) if isinstance(read, Failure) else _kept(told, read)
-        if under.one and same(reading.proposed, before.proposed):
-            ours, pair = _with_words(before, reading), _Pair(document, document)
+        if isinstance(self._candidate, str):
+            ours, ours_after = _stands(told, self._candidate, under.after, before.proposed)
         else:
-            ours, judged = _judged(under.after, reading)
-            pair = _Pair(document, judged)
+            reading = _kept(told, read) if isinstance(read, Reading) else _words(before)
+            ours, ours_after = _judged_alike(under, reading, before, document)
+        alike = under.one and same(ours.accepted, before.accepted)
         failure = read if isinstance(read, Failure) else None
         yield Compared(self._campaign, told.node, told.branch, told.depth, told.raw, before, ours, failure)
-        yield from self._made(told.node, pair)
+        yield from self._made(told.node, _Pair(document, document if alike else ours_after))
 
-    def _held_against(self, told: Narrated, under: Document, read: Reading | Failure) -> tuple[Standing, Document]:
+    def _held_against(
+        self, told: Narrated, under: Document, read: Reading | Failure | None
+    ) -> tuple[Standing, Document]:
         """How the narration stands on the other side, and the state after it there."""
         if isinstance(self._against, Released):
             return _judged(under, _kept(told, self._against.read(told.raw)))
-        stood = told.recorded if self._against == RECORDED else told.in_force
-        proposed = _proposed(stood, "absent" if isinstance(read, Failure) else read.proposed)
-        return _standing(stood, proposed), after(under, stood.accepted, "narrator")
+        return _stands(told, self._against, under, read.proposed if isinstance(read, Reading) else "absent")
 
     def _under(self, parent: int) -> _Pair:
         pair = self._at[parent]
@@ -166,6 +167,28 @@ def _judgement(standing: Standing) -> list[Any]:
     return [standing.outcome, standing.accepted, refused, standing.block]
 
 
+def _judged_alike(under: _Pair, reading: Reading, before: Standing, document: Document) -> tuple[Standing, Document]:
+    """The judgement of a reading. Of the same proposal on the same state it is that of the other side."""
+    if under.one and same(reading.proposed, before.proposed):
+        return replace(before, prose=reading.prose, removals=reading.removals, block=reading.block), document
+    return _judged(under.after, reading)
+
+
+def _stands(told: Narrated, stored: Stored, under: Document, like: Proposed) -> tuple[Standing, Document]:
+    """How the narration stands in the log, and the state after it."""
+    stood = told.recorded if stored == RECORDED else told.in_force
+    standing = Standing(
+        stood.prose,
+        stood.removals,
+        _proposed(stood, like),
+        stood.outcome,
+        stood.accepted,
+        stood.refused,
+        stood.block,
+    )
+    return standing, after(under, stood.accepted, "narrator")
+
+
 def _judged(under: Document, reading: Reading) -> tuple[Standing, Document]:
     judgement = judge_proposal(under, reading.proposed)
     accepted = tuple(dict(event) for event in judgement.accepted)
@@ -181,17 +204,9 @@ def _judged(under: Document, reading: Reading) -> tuple[Standing, Document]:
     return standing, judgement.document
 
 
-def _standing(stood: Stood, proposed: Proposed) -> Standing:
-    return Standing(stood.prose, stood.removals, proposed, stood.outcome, stood.accepted, stood.refused, stood.block)
-
-
 def _words(standing: Standing) -> Reading:
     """A side's own words, for the other to have where it has none."""
     return Reading(standing.prose, standing.removals, standing.proposed, standing.block)
-
-
-def _with_words(standing: Standing, reading: Reading) -> Standing:
-    return replace(standing, prose=reading.prose, removals=reading.removals, block=reading.block)
 
 
 def _kept(told: Narrated, reading: Reading) -> Reading:

@@ -8,7 +8,7 @@ from typing import Any
 
 from domain.errors import UnknownCampaign
 from domain.log import EventLog
-from replays.comparison import Against, Compared, LineEnd, compare
+from replays.comparison import Against, Compared, LineEnd, Stored, compare
 from replays.findings import changes_of, flags_of
 from replays.history import campaigns, narrations
 from replays.reading import Candidate, Released
@@ -27,9 +27,14 @@ _TOGETHER = 500
 class Question:
     """What to run over which history: of one story, or without any, of all."""
 
-    candidate: Candidate
+    candidate: Candidate | Stored
     against: Against
     campaign: str | None = None
+
+    @property
+    def candidate_name(self) -> str:
+        """The candidate, as reports call it."""
+        return self.candidate if isinstance(self.candidate, str) else self.candidate.name
 
     @property
     def against_name(self) -> str:
@@ -71,7 +76,7 @@ class Replay:
     def summary(self) -> dict[str, Any]:
         """What it comes to, as programs read it."""
         return {
-            "candidate": self.question.candidate.name,
+            "candidate": self.question.candidate_name,
             "against": self.question.against_name,
             "campaign": self.question.campaign,
             "position": self.up_to,

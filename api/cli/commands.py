@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from api.cli import campaign_commands, settings_commands, state_commands
+from api.cli import campaign_commands, extractor_commands, settings_commands, state_commands
 from api.cli.completion import campaign_ids
 from api.cli.options import AnyCampaign, Campaign, Endpoint, Home, Host, Json, Model, NoNarrator, Place, Port
 
@@ -283,6 +283,9 @@ def replay(
         seconds=time_limit,
         as_json=as_json,
     )
+
+
+app.add_typer(extractor_commands.app, name="extractor")
 
 
 @app.command()

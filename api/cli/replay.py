@@ -38,9 +38,9 @@ def replay(
     Ends with 1 when a reply is flagged. Raises InvalidInput, CandidateUnusable, UnknownCampaign, NoStore.
     """
     held_against = against_of(against)
-    with existing_log(config) as log, candidate_of(candidate, seconds) as extractor, _progress() as progress:
+    with existing_log(config) as log, candidate_of(candidate, seconds) as extractor, progress() as told:
         run = Replay(Question(extractor, held_against, campaign))
-        run.run(log, progress)
+        run.run(log, told)
     try:
         if report is not None:
             _write_report(report, run)
@@ -48,7 +48,7 @@ def replay(
             for piece in json_report(run):
                 write(piece)
         else:
-            _show(run, report)
+            print_replay(run)
         if run.tally.flagged:
             raise typer.Exit(NOT_SO)
     finally:
@@ -56,7 +56,7 @@ def replay(
 
 
 @contextmanager
-def _progress() -> Iterator[Callable[[int, int], None]]:
+def progress() -> Iterator[Callable[[int, int], None]]:
     """A bar with the time that is left, on a terminal."""
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     console = messages()
@@ -65,7 +65,8 @@ def _progress() -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
-def _show(run: Replay, report: Path | None) -> None:
+def print_replay(run: Replay) -> None:
+    """Prints what it comes to, the first replies that changed, flagged ones before others, and the first lines."""
     for line in summary_lines(run.summary()):
         say(line)
     shown = list(islice(flagged_first(run), SHOWN_REPLIES))
@@ -77,8 +78,6 @@ def _show(run: Replay, report: Path | None) -> None:
         say("\n" + "\n".join(islice(state_lines(row), _MOST_SHOWN_LEAVES)))
     if len(run.lines) > SHOWN_LINES:
         say(f"\n… and {len(run.lines) - SHOWN_LINES:,} more lines; --report DIR writes all of them")
-    if report is not None:
-        remark(f"The report is in {report}: replay.html to read, replay.txt, replay.json for programs.")
 
 
 def _write_report(directory: Path, run: Replay) -> None:
@@ -90,6 +89,7 @@ def _write_report(directory: Path, run: Replay) -> None:
     _write(directory / "replay.json", json_report(run))
     _write(directory / "replay.txt", (f"{harmless(line)}\n" for line in text_report(run)))
     _write(directory / "replay.html", replay_page(run))
+    remark(f"The report is in {directory}: replay.html to read, replay.txt, replay.json for programs.")
 
 
 def _write(path: Path, pieces: Iterable[str]) -> None:

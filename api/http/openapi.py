@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from api.http.problem_examples import EXAMPLE_OF
 from api.http.problems import MEDIA_TYPE, STATUS_OF
 from api.http.shapes import (
+    adoption,
     audit,
     campaigns,
     installation,
@@ -31,7 +32,21 @@ EVENT_STREAM = "text/event-stream"
 
 SHAPES: dict[str, type[BaseModel]] = {
     name: shape
-    for module in (audit, campaigns, installation, log, places, position, problem, replays, scenes, state, story, turns)
+    for module in (
+        adoption,
+        audit,
+        campaigns,
+        installation,
+        log,
+        places,
+        position,
+        problem,
+        replays,
+        scenes,
+        state,
+        story,
+        turns,
+    )
     for name, shape in vars(module).items()
     if isinstance(shape, type) and issubclass(shape, BaseModel) and shape.__module__ == module.__name__
 }

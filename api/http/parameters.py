@@ -43,6 +43,10 @@ AtPosition = Annotated[
     int | None,
     Query(ge=1, le=LARGEST_INTEGER, description="The story as it was at this position of the log.", examples=[41]),
 ]
+AsRead = Annotated[
+    Literal["in_force", "recorded"],
+    Query(alias="as", description="With the prose as it is read now, or as it was recorded with each narration."),
+]
 StateAtNode = Annotated[
     int | None,
     Query(ge=1, le=LARGEST_INTEGER, description="At this node; without it, where the story stands.", examples=[12]),

@@ -89,9 +89,9 @@ class Replays:
         question = Question(Released(candidate), against_of(against), campaign)
         if campaign is not None:
             self.log.campaign(campaign)
-        begun = _Running(self.ids.new("r"), Replay(question))
         with self._lock:
             self._make_room()
+            begun = _Running(self.ids.new("r"), Replay(question))
             self._kept[begun.id] = begun
         self._worker.submit(self._run, begun)
         return _answer(begun)

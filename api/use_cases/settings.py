@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from adapters.endpoint_policy import EndpointPolicy
+from domain.errors import InvalidInput
+from domain.extraction.extractors import EXTRACTORS
 from domain.installation import Settings, SettingsInForce
 from domain.log import EventLog
 from domain.prompt.texts import NARRATOR_PROMPT
@@ -50,6 +52,9 @@ class InstallationSettings:
 
     def change(self, changes: Mapping[str, Any], *, replaced_surrogates: int = 0) -> SettingsInForce:
         """Stores the fields and answers with what is in force. Raises InvalidInput, EndpointRefused, StoreFailure."""
+        extractor = changes.get("extractor")
+        if isinstance(extractor, str) and extractor not in EXTRACTORS:
+            raise InvalidInput({"extractor": f"there is no extractor {extractor!r}; there are {', '.join(EXTRACTORS)}"})
         endpoint = changes.get("endpoint")
         if isinstance(endpoint, str) and endpoint:
             self._policy.check(endpoint)

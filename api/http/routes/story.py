@@ -8,7 +8,17 @@ from fastapi import APIRouter, Response
 from api.http.clean_json import CleanJSONRoute
 from api.http.fabula import ThisFabula
 from api.http.openapi import problem_responses
-from api.http.parameters import AtNode, AtPosition, BeforeNode, CampaignId, NodeNumber, PageSize, Purpose, TurnId
+from api.http.parameters import (
+    AsRead,
+    AtNode,
+    AtPosition,
+    BeforeNode,
+    CampaignId,
+    NodeNumber,
+    PageSize,
+    Purpose,
+    TurnId,
+)
 from api.http.shapes.audit import PromptShape, ReplyShape
 from api.http.shapes.story import StoryShape
 from api.use_cases import audit
@@ -54,9 +64,11 @@ def read_story(
     before: BeforeNode = None,
     at: AtNode = None,
     position: AtPosition = None,
+    reading: AsRead = "in_force",
 ) -> dict[str, Any]:
     """The active line, newest page first, oldest first within a page; or the line at a node, or as of a position."""
-    return story_page(fabula.store, campaign, limit, before, at=at, position=position)
+    recorded = reading == "recorded"
+    return story_page(fabula.store, campaign, limit, before, at=at, position=position, recorded=recorded)
 
 
 @router.get(
