@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from math import isfinite
 from typing import Any
 
 from api.use_cases.answers import position_answer, position_of
@@ -15,6 +16,10 @@ from domain.narrative.document import EMPTY, Document
 from domain.narrative.events import NarrationReread, ProposalJudged, StateCorrected
 from domain.narrative.groups import duplicate_names, groups
 from domain.narrative.scene_packet import scene_packet
+
+MOST_LEVELS = 16
+"""How deeply what is sent as an event may be nested; those of the vocabulary hold lists at most."""
+_LARGEST, _SMALLEST = 2**64 - 1, -(2**63)
 
 _PAGE = 64
 """How many nodes of the line are looked at together for proposals."""
@@ -54,8 +59,10 @@ def correct_state(
 ) -> dict[str, Any]:
     """The state at the head, corrected by the player; what was refused of the events, and what the others changed.
 
-    Raises UnknownCampaign, TurnInProgress, CorrectionRefused when all were refused, InvalidInput for none at all.
+    Raises UnknownCampaign, TurnInProgress, CorrectionRefused when all were refused, and InvalidInput for no events or
+    such as cannot be recorded.
     """
+    _check_can_be_recorded(events)
     execution = log.execute(CorrectState(campaign, tuple(events), note, replaced_surrogates))
     corrected = execution.events[0].event
     if not isinstance(corrected, StateCorrected):
@@ -71,6 +78,18 @@ def correct_state(
         "moment": corrected.depth,
         "position": position_answer(position_of(log, campaign)),
     }
+
+
+def _check_can_be_recorded(value: Any, levels: int = MOST_LEVELS) -> None:
+    """What is refused is recorded as well, and not all that can be read as JSON can be written again."""
+    if levels < 0:
+        raise InvalidInput({"events": f"an event has at most {MOST_LEVELS} levels; send a flat one"})
+    if isinstance(value, float) and not isfinite(value):
+        raise InvalidInput({"events": "a number is too large; write it as a string"})
+    if isinstance(value, int) and not _SMALLEST <= value <= _LARGEST:
+        raise InvalidInput({"events": "a number has at most 64 bits; write a larger one as a string"})
+    for each in value.values() if isinstance(value, dict) else value if isinstance(value, list | tuple) else ():
+        _check_can_be_recorded(each, levels - 1)
 
 
 def scene_packet_answer(log: EventLog, campaign: str, at: int | None = None) -> dict[str, Any]:

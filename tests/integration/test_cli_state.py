@@ -224,6 +224,8 @@ def test_events_are_entered_from_a_file(shell: Shell, campaign: str, tmp_path: P
         (b'{"events": [], "more": 1}', "more: Extra inputs are not permitted"),
         (json.dumps([UNKNOWN]).encode(), "Nothing was changed: every event was refused."),
         (b"7", "every event was refused"),
+        (b"[1e999]", "events: a number is too large"),
+        (b"9" * 30, "events: a number has at most 64 bits"),
     ],
 )
 def test_what_is_no_correction_changes_nothing(shell: Shell, campaign: str, typed: bytes, said: str) -> None:

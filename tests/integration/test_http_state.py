@@ -154,14 +154,20 @@ def test_a_correction_of_which_all_is_refused_changes_nothing(client: httpx.Clie
         {"events": [CRYSTAL], "note": "x" * 2001},
         {"events": [CRYSTAL], "note": None},
         {"events": [CRYSTAL], "more": 1},
-        {"events": [{"type": "x", "n": 10**30}]},
-        {"events": [json.loads("[" * 40 + "]" * 40)]},
+        {"events": [CRYSTAL, {"type": "x", "n": 10**30}]},
+        {"events": [CRYSTAL, json.loads("[" * 40 + "]" * 40)]},
         [],
         "x",
     ],
 )
 def test_a_body_that_is_no_correction_is_invalid(client: httpx.Client, told: str, body: Any) -> None:
     problem(client.post(f"{told}/state/corrections", json=body), "invalid")
+
+
+def test_a_number_beyond_all_bounds_is_invalid(client: httpx.Client, told: str) -> None:
+    body = json.dumps({"events": [FREED, {"type": "x", "n": 0.5}]}).replace("0.5", "1e999")
+    answer = client.post(f"{told}/state/corrections", content=body, headers={"content-type": "application/json"})
+    assert "too large" in problem(answer, "invalid")["fields"]["events"]
 
 
 def test_halves_of_characters_are_replaced_and_counted(client: httpx.Client, told: str) -> None:

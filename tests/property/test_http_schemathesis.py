@@ -49,8 +49,9 @@ _NO_MATTER_OF_FORM = (
     "too_large",
     "correction_refused",
 )
-_JUDGED_BY_MEANING = {"name", "node", "position", "path", "entity"}
-"""Which names mean something already, that the opening has no sibling, that one place is named and not two, what there is."""
+_JUDGED_BY_MEANING = {"name", "node", "position", "path", "entity", "events"}
+"""Which names mean something already, that the opening has no sibling, that one place is named and not two, what there
+is in a state, and what of an event can be recorded."""
 _JUDGED_BY_FORM: list[Any] = CHECKS.get_by_names(["positive_data_acceptance", "negative_data_rejection"])
 _SCHEMA = schemathesis.openapi.from_dict(create_app(Config(home=Path("unused"))).openapi())
 

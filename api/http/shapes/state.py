@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, Field, WithJsonSchema
+from pydantic import BaseModel, Field, WithJsonSchema
 
 from api.http.shapes.position import POSITION, PositionShape
 from api.http.shapes.schema import request_with_examples, with_examples
@@ -13,9 +13,6 @@ from domain.narrative.schema import events_schema
 from domain.narrative.vocabulary import MOST_EVENTS
 
 NOTE_CHARACTERS = 2000
-MOST_LEVELS = 16
-"""How deeply an event may be nested to be kept; those of the vocabulary hold lists at most."""
-LARGEST_STORED, SMALLEST_STORED = 2**64 - 1, -(2**63)
 
 _ENTITY: dict[str, Any] = {
     "type": "character",
@@ -260,23 +257,6 @@ class RefusedShape(BaseModel):
     detail: str
 
 
-def _kept(events: list[Any]) -> list[Any]:
-    for event in events:
-        _check_can_be_kept(event, MOST_LEVELS)
-    return events
-
-
-def _check_can_be_kept(value: Any, levels: int) -> None:
-    """Whatever is refused is recorded, and what no JSON writer takes cannot be."""
-    if levels < 0:
-        raise ValueError(f"an event has at most {MOST_LEVELS} levels")
-    if isinstance(value, int) and not SMALLEST_STORED <= value <= LARGEST_STORED:
-        raise ValueError("a number has at most 64 bits; write a larger one as a string")
-    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
-    for each in inner:
-        _check_can_be_kept(each, levels - 1)
-
-
 def _described() -> dict[str, Any]:
     schema = events_schema()
     anything = {"description": "Whatever else is sent as an event is refused, and the answer says why."}
@@ -291,9 +271,7 @@ class CorrectionRequest(BaseModel):
         {"events": [{"type": "invalidate_fact", "fact_id": "f1", "reason": "It was a copy."}]},
     )
 
-    events: Annotated[
-        list[Any], Field(min_length=1, max_length=MOST_EVENTS), AfterValidator(_kept), WithJsonSchema(_described())
-    ]
+    events: Annotated[list[Any], Field(min_length=1, max_length=MOST_EVENTS), WithJsonSchema(_described())]
     note: Annotated[str, Field(max_length=NOTE_CHARACTERS)] = ""
 
 
