@@ -21,6 +21,7 @@ from api.http.shapes import (
     replays,
     scenes,
     state,
+    state_document,
     story,
     turns,
 )
@@ -44,6 +45,7 @@ SHAPES: dict[str, type[BaseModel]] = {
         replays,
         scenes,
         state,
+        state_document,
         story,
         turns,
     )

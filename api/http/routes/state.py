@@ -15,9 +15,9 @@ from api.http.shapes.state import (
     LeafHistory,
     ProposalList,
     StateCorrectionShape,
-    StateShape,
     WhyShape,
 )
+from api.http.shapes.state_document import StateShape
 from api.use_cases import state, state_history, visual_profiles
 from domain.narrative.visual_profile import VisualProfile
 
