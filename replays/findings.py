@@ -89,25 +89,32 @@ def _is_explained(raw: str, standing: Standing) -> bool:
 def _unexplained(raw: str, after: Standing) -> Flagged:
     """What the prose is, other than the reply without the removals: less than that, or something else."""
     due = prose_of(raw, after.removals) if in_order(raw, after.removals) else raw
-    start = _shared(due, after.prose)
-    end = _shared(due[start:][::-1], after.prose[start:][::-1])
-    missing, instead = due[start : len(due) - end], after.prose[start : len(after.prose) - end]
+    missing, instead = _between(due.split(), after.prose.split())
+    if not missing and not instead:
+        return Flagged("text_rewritten", "White space within the prose is another.")
     if _is_left_of(instead, missing):
-        return Flagged("unexplained_removal", f"No removal accounts for what is missing: {_quoted(missing)}")
-    where = f"in the place of {_quoted(missing)}" if missing.strip() else "where the reply has nothing"
-    return Flagged("text_rewritten", f"It has {_quoted(instead)} {where}")
+        return Flagged("unexplained_removal", f"No removal accounts for what is missing: {_quoted(' '.join(missing))}")
+    where = f"in the place of {_quoted(' '.join(missing))}" if missing else "where the reply has nothing"
+    return Flagged("text_rewritten", f"It has {_quoted(' '.join(instead))} {where}.")
 
 
-def _shared(one: str, other: str) -> int:
-    """How many characters the two begin with alike."""
-    alike = (number for number, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-    return next(alike, min(len(one), len(other)))
+def _between(ours: Sequence[str], theirs: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """The words of each between their common beginning and their common end."""
+    start = _shared(ours, theirs)
+    end = _shared(ours[start:][::-1], theirs[start:][::-1])
+    return ours[start : len(ours) - end], theirs[start : len(theirs) - end]
 
 
-def _is_left_of(words: str, text: str) -> bool:
+def _shared(ours: Sequence[str], theirs: Sequence[str]) -> int:
+    """How many words the two begin with alike."""
+    unlike = (number for number, (a, b) in enumerate(zip(ours, theirs, strict=False)) if a != b)
+    return next(unlike, min(len(ours), len(theirs)))
+
+
+def _is_left_of(words: Sequence[str], text: Sequence[str]) -> bool:
     """Whether these words stand in the text in this order: nothing was written, only left out."""
-    there = iter(text.split())
-    return all(word in there for word in words.split())
+    there = iter(text)
+    return all(word in there for word in words)
 
 
 def _proposal(before: Proposed, after: Proposed) -> Iterator[Flagged]:

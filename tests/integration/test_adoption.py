@@ -137,7 +137,7 @@ def test_what_stood_on_a_block_that_is_gone_is_judged_anew_down_the_line(own: Sq
 
 
 def test_what_a_second_request_brought_is_kept_and_judged_anew(own: SqlEventLog) -> None:
-    early = '{"events": [%s, %s]}' % (SHUT, DOOR)
+    early = f'{{"events": [{SHUT}, {DOOR}]}}'
     brought = extract(f"```state\n{early}\n```").proposal
     tell(own, "It stands open.", state_pass=StatePass(brought, early))
     assert [each.code for each in own.state_course(STORY, 2)[0].event.refused] == ["unknown_reference"]  # type: ignore[attr-defined]

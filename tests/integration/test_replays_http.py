@@ -64,7 +64,7 @@ def test_what_is_in_force_against_itself_changes_nothing(client: httpx.Client, t
         {},
         {"candidate": "99"},
         {"candidate": "2", "against": "x"},
-        {"candidate": "/tmp/x.py:f"},
+        {"candidate": "mine/x.py:f"},
         {"candidate": "os:getcwd"},
     ],
 )
