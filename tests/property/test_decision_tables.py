@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from sqlalchemy import select
 
-from adapters.event_log import tables
+from adapters.event_log import states, tables
 from adapters.event_log.log import SqlEventLog
 from adapters.event_log.postgresql import PostgresqlStore
 from domain.campaign.events import NarrationAccepted
@@ -29,6 +29,14 @@ pytestmark = pytest.mark.timeout(900)
 THOROUGHLY = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 LESS_OFTEN = settings(THOROUGHLY, max_examples=10)
 NOW_AND_THEN = settings(THOROUGHLY, max_examples=5)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def whole_documents_close_together() -> Iterator[None]:
+    """No story here is long enough to be read over several whole documents, were they as far apart as they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(states, "STEPS", 3)
+        yield
 
 
 @contextmanager

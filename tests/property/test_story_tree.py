@@ -1,23 +1,29 @@
 """Hundreds of random operations on a real store, compared after each with a tree kept by other means.
 
 The model below knows nothing of branches, depths, segments or events: it is a dictionary of nodes, each with its parent
-and its text, and it walks. What the program answers by ranges must be what walking finds.
+and its text, and it walks. What the program answers by ranges must be what walking finds. Beside it stands a dictionary
+of states; what the program reads from versions must be what was folded by hand.
 """
 
 import shutil
 import tempfile
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import hypothesis.strategies as st
+import pytest
 from hypothesis import settings
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, consumes, invariant, precondition, rule
 
+from adapters.event_log import states
 from adapters.event_log.log import SqlEventLog
 from api.use_cases.answers import position_of
 from api.use_cases.prompting import Bodies, Prompter
 from domain.campaign.commands import (
-    AcceptNarration,
+    AdoptExtractor,
+    CorrectState,
     CorrectText,
     FailTurn,
     MoveHead,
@@ -26,26 +32,61 @@ from domain.campaign.commands import (
     Redo,
     ReviseNode,
     SetSavePoint,
+    SetVisualProfile,
     StartCampaign,
     Undo,
 )
+from domain.campaign.events import FailureStage
 from domain.campaign.settings import CampaignSettings
-from domain.errors import NothingToRedo, NothingToRetry, NothingToUndo
+from domain.errors import CorrectionRefused, InvalidInput, NothingToRedo, NothingToRetry, NothingToUndo
 from domain.extraction.extraction import extract_plain
 from domain.installation import Settings
+from domain.narrative.document import EMPTY, Document, Entity
+from domain.narrative.events import NarrationReread
+from domain.narrative.visual_profile import VisualProfile
 from domain.prompt.events import Window
+from tests.fakes.sample_story import accept, be, create, give, reread
 from tests.fakes.time_and_names import NumberedNames, TickingClock
+from tests.property.plain_state import Events, PlainStates, State
 
 CAMPAIGN = "c_tree"
 WORDS = st.sampled_from(["north", "south", "wait", "listen", "knock"])
 PLAYER = ("do", "say", "story")
+THINGS = st.sampled_from(["lamp", "keeper", "ship"])
+
+ENDS = st.sampled_from(["told", "told", "told", "failed", "interrupted"])
+"""How a turn ends."""
+
+BLOCKS = st.lists(
+    st.one_of(
+        st.builds(create, THINGS),
+        st.builds(create, THINGS),
+        st.builds(be, THINGS, st.just("")),
+        st.builds(be, THINGS, st.just("")),
+        st.builds(give, THINGS, st.none() | THINGS),
+        st.sampled_from(
+            [{"type": "sing"}, {"type": "create_entity", "entity": "oar"}, be("nobody", ""), give("oar", None)]
+        ),
+    ),
+    max_size=5,
+)
+"""What a narration proposes or a player corrects: some of it can be so, some cannot, and some by what was before."""
+
+
+def marked(block: list[dict[str, Any]], mark: str) -> tuple[dict[str, Any], ...]:
+    """The block with a word in it that stands nowhere else, wherever it says in which state something is."""
+    return tuple({**event, "status": mark} if event["type"] == "set_entity_status" else event for event in block)
 
 
 @dataclass
 class Node:
+    """`raw` is the reply of a narration, whose text is what an extractor reads of that until it is `mended`."""
+
     parent: int | None
     kind: str
     text: str
+    raw: str = ""
+    mended: bool = False
     children: list[int] = field(default_factory=list)
 
 
@@ -57,11 +98,15 @@ class PlainTree:
         self.head = self.tip = 1
         self.clock = 0
         self.headed: dict[int, int] = {1: 0}
+        self.states = PlainStates()
+        self.marks: dict[str, int] = {}
+        self.profiles: dict[str, VisualProfile] = {}
 
-    def add(self, parent: int, kind: str, text: str) -> int:
+    def add(self, parent: int, kind: str, text: str, raw: str = "") -> int:
         number = len(self.nodes) + 1
-        self.nodes[number] = Node(parent, kind, text)
+        self.nodes[number] = Node(parent, kind, text, raw)
         self.nodes[parent].children.append(number)
+        self.states.grow(number, parent)
         return number
 
     def go(self, head: int, tip: int) -> None:
@@ -110,6 +155,14 @@ class PlainTree:
         return [child for child in self.nodes[it.parent].children if self.nodes[child].kind == "narration"]
 
 
+@pytest.fixture(autouse=True, scope="module")
+def whole_documents_close_together() -> Iterator[None]:
+    """No story here is long enough to be read over several whole documents, were they as far apart as they are."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(states, "STEPS", 3)
+        yield
+
+
 class _WordCounter:
     """A token a word, which is quick."""
 
@@ -118,6 +171,18 @@ class _WordCounter:
 
     def tail(self, text: str, tokens: int) -> str:
         return " ".join(text.split()[-tokens:])
+
+
+def plain(document: Document) -> State:
+    """What the model knows of a document, after which nothing else is in it."""
+    known = {key: Entity("item", key.title(), status=entity.status) for key, entity in document.entities.items()}
+    assert document.entities == known
+    rest = replace(document, entities={}, possessions={}, corrected=frozenset())
+    assert rest == EMPTY
+    return {
+        "entities": {key: entity.status for key, entity in document.entities.items()},
+        "held": dict(document.possessions),
+    }
 
 
 class StoryTreeMachine(RuleBasedStateMachine):
@@ -131,6 +196,7 @@ class StoryTreeMachine(RuleBasedStateMachine):
         self.log.execute(StartCampaign(CAMPAIGN, CampaignSettings(title="Tree"), "Once."))
         self.model = PlainTree()
         self.turns = 0
+        self.interrupted: list[tuple[str, int]] = []
 
     @property
     def prompter(self) -> Prompter:
@@ -147,18 +213,34 @@ class StoryTreeMachine(RuleBasedStateMachine):
         self.turns += 1
         return f"t_{self.turns}"
 
-    def _tell(self, turn: str, parent: int, *, fails: bool) -> int:
-        if fails:
-            self.log.execute(FailTurn(CAMPAIGN, turn, "model", "model_timeout", "It took too long.", "Half a sen"))
+    def _tell(self, turn: str, parent: int, end: str, block: list[dict[str, Any]]) -> int:
+        if end != "told":
+            stage: FailureStage = "interrupted" if end == "interrupted" else "model"
+            self.log.execute(FailTurn(CAMPAIGN, turn, stage, "model_timeout", "It took too long.", "Half a sen"))
+            self.interrupted += [(turn, parent)] if end == "interrupted" else []
             return self.model.head
-        text = f"Told {turn}."
-        self.log.execute(AcceptNarration(CAMPAIGN, turn, f" {text}\n", "", extract_plain(f" {text}\n"), "stop", None))
-        node = self.model.add(parent, "narration", text)
+        node = self._accept(turn, parent, block)
         self.model.go(node, node)
         return node
 
-    @rule(target=places, kind=st.sampled_from(PLAYER), text=WORDS, fails=st.booleans())
-    def act(self, kind: str, text: str, fails: bool) -> int:
+    def _accept(self, turn: str, parent: int, block: list[dict[str, Any]]) -> int:
+        text, mark = f"Told {turn}.", f"mark-{turn}-"
+        raw = f" {text} And on.\n"
+        events = marked(block, mark)
+        self.log.execute(accept(turn, raw, campaign=CAMPAIGN, proposed=events or "absent"))
+        node = self.model.add(parent, "narration", raw.strip(), raw)
+        self.model.states.tell(node, events)
+        self.model.marks[mark] = node
+        return node
+
+    @precondition(lambda self: self.interrupted)
+    @rule(target=places, block=BLOCKS)
+    def answer_late(self, block: list[dict[str, Any]]) -> int:
+        turn, parent = self.interrupted.pop()
+        return self._accept(turn, parent, block)
+
+    @rule(target=places, kind=st.sampled_from(PLAYER), text=WORDS, end=ENDS, block=BLOCKS)
+    def act(self, kind: str, text: str, end: str, block: list[dict[str, Any]]) -> int:
         turn = self._turn()
         self.log.execute(OpenTurn(CAMPAIGN, turn, kind, text, "p", "h"))  # type: ignore[arg-type]  # one of the kinds
         head = self.model.nodes[self.model.head]
@@ -167,16 +249,16 @@ class StoryTreeMachine(RuleBasedStateMachine):
         else:
             parent = self.model.add(self.model.head, kind, text)
             self.model.go(parent, parent)
-        return self._tell(turn, parent, fails=fails)
+        return self._tell(turn, parent, end, block)
 
-    @rule(target=places, fails=st.booleans())
-    def go_on(self, fails: bool) -> int:
+    @rule(target=places, end=ENDS, block=BLOCKS)
+    def go_on(self, end: str, block: list[dict[str, Any]]) -> int:
         turn = self._turn()
         self.log.execute(OpenTurn(CAMPAIGN, turn, "continue", "", "p", "h"))
-        return self._tell(turn, self.model.head, fails=fails)
+        return self._tell(turn, self.model.head, end, block)
 
-    @rule(target=places, fails=st.booleans())
-    def retry(self, fails: bool) -> int:
+    @rule(target=places, end=ENDS, block=BLOCKS)
+    def retry(self, end: str, block: list[dict[str, Any]]) -> int:
         turn = self._turn()
         above = self.model.nodes[self.model.head].parent
         try:
@@ -185,7 +267,8 @@ class StoryTreeMachine(RuleBasedStateMachine):
             assert above is None
             return self.model.head
         assert above is not None
-        return self._tell(turn, self.model.head if self.model.is_player(self.model.head) else above, fails=fails)
+        parent = self.model.head if self.model.is_player(self.model.head) else above
+        return self._tell(turn, parent, end, block)
 
     @rule()
     def undo(self) -> None:
@@ -243,6 +326,55 @@ class StoryTreeMachine(RuleBasedStateMachine):
         node = data.draw(st.integers(1, len(self.model.nodes)))
         self.log.execute(CorrectText(CAMPAIGN, node, text))
         self.model.nodes[node].text = text
+        self.model.nodes[node].mended = True
+
+    @rule(block=BLOCKS)
+    def correct_state(self, block: list[dict[str, Any]]) -> None:
+        mark = f"mark-{self._turn()}-"
+        events = marked(block, mark)
+        if not self.model.states.correct(self.model.head, events):
+            with pytest.raises(CorrectionRefused if block else InvalidInput):
+                self.log.execute(CorrectState(CAMPAIGN, events))
+            return
+        self.log.execute(CorrectState(CAMPAIGN, events))
+        self.model.marks[mark] = self.model.head
+
+    @rule(thing=THINGS, colour=WORDS)
+    def look(self, thing: str, colour: str) -> None:
+        profile = VisualProfile(descriptors={"colour": colour})
+        self.log.execute(SetVisualProfile(CAMPAIGN, thing, profile))
+        self.model.profiles[thing] = profile
+
+    @precondition(lambda self: self.model.states.told)
+    @rule(data=st.data())
+    def reread_narrations(self, data: st.DataObject) -> None:
+        """An extractor is adopted that reads some narrations otherwise: other events, and less of the text."""
+        extractor = f"x-{self._turn()}"
+        nodes = data.draw(st.sets(st.sampled_from(sorted(self.model.states.told)), max_size=4))
+        blocks = {node: marked(data.draw(BLOCKS), f"mark-{extractor}-{node}-") for node in sorted(nodes)}
+        self._adopt(extractor, blocks, whole=False)
+        self.model.marks |= {f"mark-{extractor}-{node}-": node for node in blocks}
+
+    @precondition(lambda self: self.model.states.told)
+    @rule()
+    def read_all_narrations_as_they_were_recorded(self) -> None:
+        self._adopt(f"first, {self._turn()}", self.model.states.told, whole=True)
+
+    def _adopt(self, extractor: str, blocks: Mapping[int, Events], *, whole: bool) -> None:
+        accepted = self.model.states.reread(blocks)
+        readings = [self._reading(extractor, node, accepted[node], whole=whole) for node in blocks]
+        version = self.log.read(0, 10_000, stream=CAMPAIGN)[-1].version
+        self.log.execute(AdoptExtractor(CAMPAIGN, extractor, "whole_history", tuple(readings), version))
+        for reading in readings:
+            it = self.model.nodes[reading.node]
+            it.text = it.text if it.mended else reading.prose
+
+    def _reading(self, extractor: str, node: int, accepted: Events, *, whole: bool) -> NarrationReread:
+        place, raw = self.log.node(CAMPAIGN, node), self.model.nodes[node].raw
+        at = (place.branch, place.depth)
+        shorter = reread(node, *accepted, at=at, raw=raw, cut=" And on.\n", extractor=extractor)
+        said = extract_plain(raw)
+        return shorter.model_copy(update={"removals": said.removals, "prose": said.prose}) if whole else shorter
 
     @rule()
     def restart(self) -> None:
@@ -274,13 +406,30 @@ class StoryTreeMachine(RuleBasedStateMachine):
         assert ("later story" in position.label) == position.can_redo
 
     @invariant()
+    def the_state_at_every_node_is_what_was_folded_by_hand(self) -> None:
+        states = {node: plain(self.log.state(CAMPAIGN, node)) for node in self.model.nodes}
+        assert states == self.model.states.at
+        assert self.log.visual_profiles(CAMPAIGN) == self.model.profiles
+
+    @invariant()
     def the_prompt_holds_the_line_and_nothing_else(self) -> None:
         line = self.model.line(self.model.head)
         prompt = self.prompter.assemble(CAMPAIGN, self.model.head, Settings(context_budget=200_000), Window())
         assert list(prompt.history.nodes) == line
         sent = prompt.body.data.decode()
         abandoned = {it.text for it in self.model.nodes.values()} - {self.model.nodes[at].text for at in line}
-        assert not [text for text in abandoned if text.startswith("Told") and text in sent]
+        assert not [text for text in abandoned if text.strip().startswith("Told") and text in sent]
+
+    @invariant()
+    def the_prompt_holds_the_state_of_the_head_and_of_no_other_line(self) -> None:
+        prompt = self.prompter.assemble(CAMPAIGN, self.model.head, Settings(context_budget=200_000), Window())
+        sent, line = prompt.body.data.decode(), self.model.line(self.model.head)
+        here = {status for status in self.model.states.at[self.model.head]["entities"].values() if status}
+        assert [mark for mark in here if mark not in sent] == []
+        # What was refused of the newest block is told of, whether or not that is in the state.
+        refused = self.model.head if not self.model.is_player(self.model.head) else line[-2]
+        elsewhere = {mark for mark, node in self.model.marks.items() if node != refused} - here
+        assert [mark for mark in elsewhere if mark in sent] == []
 
 
 TestStoryTree = StoryTreeMachine.TestCase
