@@ -1,6 +1,7 @@
 """`fabula extractor adopt` and its kin: which extractor is in force, another one, and what that changed."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from itertools import islice
 from typing import Any
 
@@ -59,17 +60,14 @@ def show_extractor(config: Config, campaign: str, *, as_json: bool) -> None:
 
 def show_rereadings(config: Config, campaign: str | None, *, as_json: bool) -> None:
     """Prints how what is in force differs from what was recorded. Raises UnknownCampaign, NoStore."""
-    run = Replay(Question(IN_FORCE, RECORDED, campaign))
-    try:
-        with existing_store(config) as store, progress() as told:
+    with existing_store(config) as store, closing(Replay(Question(IN_FORCE, RECORDED, campaign))) as run:
+        with progress() as told:
             run.run(store.log, told)
         if as_json:
             for piece in json_report(run):
                 write(piece)
         else:
             print_replay(run)
-    finally:
-        run.close()
 
 
 def _told(

@@ -1,7 +1,7 @@
 """`fabula replay`: what an extractor makes of every reply ever stored."""
 
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from itertools import islice
 from pathlib import Path
 
@@ -38,21 +38,26 @@ def replay(
     Ends with 1 when a reply is flagged. Raises InvalidInput, CandidateUnusable, UnknownCampaign, NoStore.
     """
     held_against = against_of(against)
-    with existing_log(config) as log, candidate_of(candidate, seconds) as extractor, progress() as told:
-        run = Replay(Question(extractor, held_against, campaign))
-        run.run(log, told)
-    try:
-        if report is not None:
-            _write_report(report, run)
-        if as_json:
-            for piece in json_report(run):
-                write(piece)
-        else:
-            print_replay(run)
+    with (
+        existing_log(config) as log,
+        candidate_of(candidate, seconds) as extractor,
+        closing(Replay(Question(extractor, held_against, campaign))) as run,
+    ):
+        with progress() as told:
+            run.run(log, told)
+        _tell(run, report, as_json=as_json)
         if run.tally.flagged:
             raise typer.Exit(NOT_SO)
-    finally:
-        run.close()
+
+
+def _tell(run: Replay, report: Path | None, *, as_json: bool) -> None:
+    if report is not None:
+        _write_report(report, run)
+    if as_json:
+        for piece in json_report(run):
+            write(piece)
+    else:
+        print_replay(run)
 
 
 @contextmanager

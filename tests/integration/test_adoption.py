@@ -172,7 +172,7 @@ def test_during_a_turn_nothing_is_adopted(own: SqlEventLog) -> None:
 
 def test_a_story_that_goes_on_meanwhile_is_read_anew(own: SqlEventLog, monkeypatch: pytest.MonkeyPatch) -> None:
     tell(own, BLOCK % DOOR)
-    execute, told = own.execute, []
+    execute, told = own.execute, list[object]()
 
     def meanwhile(command: object) -> object:
         if len(told) < 2:

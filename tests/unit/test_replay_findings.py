@@ -88,7 +88,7 @@ def test_a_sentence_that_no_rule_takes_out_is_flagged() -> None:
 def test_what_is_not_as_the_removals_say_is_flagged(prose: str, flag: str, told: str) -> None:
     found = {flagged.flag: flagged.detail for flagged in flags_of(compared(standing(("echo", *NOTE), prose=prose)))}
     assert flag in found
-    assert told in found[flag]  # type: ignore[index]
+    assert told in found[flag]
 
 
 def test_a_removal_without_a_name_is_flagged() -> None:
