@@ -54,13 +54,14 @@ class _Node(BaseModel):
     node: int
 
 
-_READS: Reads = {
+READS: Reads = {
     PlayerActed.topic: _Growth,
     NodeRevised.topic: _Growth,
     NarrationAccepted.topic: _Narration,
     ProposalJudged.topic: ProposalJudged,
     StateCorrected.topic: _Correction,
 }
+"""What is read of a story's events, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ def happenings(log: EventLog, campaign: str, up_to: int) -> Iterator[Happening]:
     """What happened in a story up to a position, in order. Raises what the log raises."""
     reread_at = _newest_readings(log, campaign, up_to)
     narration: _Narration | None = None
-    for entry in _pages(log, _READS, campaign, up_to):
+    for entry in _pages(log, READS, campaign, up_to):
         if narration is not None:
             judged = entry.event if isinstance(entry.event, ProposalJudged) else None
             yield _narrated(log, campaign, narration, judged, reread_at)

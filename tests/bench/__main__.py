@@ -14,7 +14,7 @@ from time import perf_counter
 import structlog
 from rich.console import Console
 
-from tests.bench import appending, reading, rebuilding, size, tree, turns
+from tests.bench import appending, reading, rebuilding, replaying, size, tree, turns
 from tests.bench.prose import SEED
 from tests.bench.table import Figure, show
 
@@ -25,6 +25,7 @@ BENCHES: dict[str, tuple[str, Callable[..., list[Figure]]]] = {
     "reading": ("4. Reading", reading.measure),
     "rebuilding": ("5. Building the views anew", rebuilding.measure),
     "tree": ("6. Going about in the tree, with the work that it takes", tree.measure),
+    "replaying": ("7. Replaying an extractor over every reply", replaying.measure),
 }
 
 

@@ -30,9 +30,9 @@ def main() -> None:
 
 
 def _rebuilt(views: Engine, name: str) -> dict[str, float]:
-    before, begun = _peak(), perf_counter()
+    before, begun = peak(), perf_counter()
     views.rebuild(name)
-    return {"seconds": perf_counter() - begun, "megabytes": _peak() - before}
+    return {"seconds": perf_counter() - begun, "megabytes": peak() - before}
 
 
 def _read(views: Engine) -> None:
@@ -42,7 +42,7 @@ def _read(views: Engine) -> None:
                 connection.execute(select(table).limit(1)).all()
 
 
-def _peak() -> float:
+def peak() -> float:
     """The most memory that this process ever had, in megabytes. What `getrusage` says includes its parent's."""
     status = Path("/proc/self/status")
     if not status.exists():  # not Linux
