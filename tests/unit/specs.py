@@ -21,18 +21,18 @@ class Asked:
     command: CampaignCommand
 
     def then(self, *events: StoryEvent) -> None:
-        assert self._decided() == events
+        assert self.decided() == events
 
     def then_nothing(self) -> None:
-        assert self._decided() == ()
+        assert self.decided() == ()
 
     def then_refused(self, refusal: type[FabulaError], **fields: object) -> None:
         with pytest.raises(FabulaError) as refused:
-            self._decided()
+            self.decided()
         assert type(refused.value) is refusal
         assert refused.value.fields.items() >= fields.items()
 
-    def _decided(self) -> tuple[StoryEvent, ...]:
+    def decided(self) -> tuple[StoryEvent, ...]:
         return decide(looked_ahead(self.facts, self.command), self.command)
 
 

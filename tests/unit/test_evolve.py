@@ -8,16 +8,25 @@ import pytest
 from domain.campaign.events import FailureStage
 from domain.campaign.facts import CampaignFacts, NodeFacts, StoryEvent, TurnFacts, coordinate_under, evolve
 from domain.campaign.settings import CampaignSettings, Persona
+from domain.narrative.document import EMPTY, Document, Entity
+from domain.narrative.visual_profile import VisualProfile
 from tests.fakes.sample_story import (
     CAMPAIGN,
     PROCESS,
     accounted,
     acted,
+    adopted,
+    be,
     cancel_requested,
+    corrected_state,
+    create,
     failed,
+    judged,
+    looks,
     narrated,
     opened,
     prompted,
+    reread,
     revised,
     started,
     told,
@@ -125,6 +134,39 @@ def test_every_event_is_counted() -> None:
 def test_an_account_changes_nothing_but_the_count_of_events() -> None:
     accounted_for = after(*TOLD, accounted("t_1", at=(3, 1, 3)))
     assert accounted_for == replace(after(*TOLD), version=len(TOLD) + 1)
+
+
+LAMP = Document(entities={"lamp": Entity("item", "Lamp")})
+JUDGED = judged("t_1", 3, at=(1, 3), outcome="applied", accepted=(create("lamp"),))
+
+
+def test_a_judgement_changes_the_state_at_its_node_alone() -> None:
+    facts = after(*TELLING, narrated("t_1", 3, parent=2, at=(1, 3), text="Fog."), JUDGED)
+    assert facts.states == {1: EMPTY, 2: EMPTY, 3: LAMP}
+
+
+def test_a_correction_changes_the_state_at_its_node_and_marks_it_as_the_players() -> None:
+    facts = after(*TELLING, corrected_state(1, create("lamp"), be("lamp", "lit"), at=(1, 1)))
+    assert facts.states[1].entities == {"lamp": Entity("item", "Lamp", status="lit")}
+    assert "entities.lamp.status" in facts.states[1].corrected
+    assert facts.states[2] == EMPTY
+
+
+def test_a_reading_is_not_in_force_before_its_extractor_is_adopted() -> None:
+    read = (*TOLD, reread(3, create("lamp"), at=(1, 3), raw="The stairs creak."))
+    assert after(*read).states == after(*TOLD).states
+    assert after(*read, adopted("2")).states == {1: EMPTY, 2: EMPTY, 3: LAMP}
+    assert after(*read, adopted("2")).extractor == "2"
+
+
+def test_an_extractor_that_is_adopted_from_now_on_leaves_every_state() -> None:
+    facts = after(*TOLD, adopted("2", "from_now"))
+    assert (facts.states, facts.extractor) == (after(*TOLD).states, "2")
+
+
+def test_the_newest_look_of_an_entity_holds() -> None:
+    facts = after(*TOLD, looks("lamp", style_notes="Ink."), looks("keeper"), looks("lamp"))
+    assert facts.profiles == {"lamp": VisualProfile(), "keeper": VisualProfile()}
 
 
 def test_what_was_so_before_is_not_touched() -> None:
