@@ -10,7 +10,7 @@ from domain.campaign.facts import CampaignFacts, NodeFacts, SavePointFacts, Turn
 from domain.event import LogEntry, Reads, Recorded
 from domain.installation import Settings
 from domain.narrative.document import Document
-from domain.narrative.events import NarrationReread
+from domain.narrative.events import NarrationReread, ProposalJudged
 from domain.narrative.visual_profile import VisualProfile
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
@@ -172,6 +172,12 @@ class EventLog(Protocol):
 
     def reading(self, campaign: str, node: int) -> NarrationReread | None:
         """How an adopted extractor reads a narration now; None for one that stands as it was recorded. Raises as `node`."""
+        ...
+
+    def judgement(self, campaign: str, node: int) -> ProposalJudged | NarrationReread | None:
+        """What became of a narration's block, as it is in force; None for what is no narration, and for one of a version
+        of the program that judged none. Raises as `node`.
+        """
         ...
 
     def visual_profiles(self, campaign: str) -> Mapping[str, VisualProfile]:

@@ -35,7 +35,7 @@ from domain.narrative.events import ExtractorAdopted, NarrationReread, ProposalJ
 from domain.prompt.events import PromptSent, ReplyAccounted
 
 _NEW_CAMPAIGN = inserting(campaign, without=("played_at", "extractor", "adopted_at", "open_turn", "last_prompt"))
-_NEW_NODE = inserting(node, without=("reread_at",))
+_NEW_NODE = inserting(node, without=("judged_at", "reread_at"))
 _NEW_BRANCH = inserting(branch, without=("name", "folded"))
 _NEW_TURN = inserting(
     turn,

@@ -23,7 +23,7 @@ from domain.event import EventCatalogue, LogEntry, Reads, Recorded
 from domain.installation import Settings
 from domain.log import Activity, BranchRow, Segment, StoredSettings, Tree, Verification
 from domain.narrative.document import Document
-from domain.narrative.events import NarrationReread
+from domain.narrative.events import NarrationReread, ProposalJudged
 from domain.narrative.visual_profile import VisualProfile
 from domain.prompt.floor import Floor
 from domain.prompt.sections import HistoryNode
@@ -124,14 +124,20 @@ class LogReading:
 
     def reading(self, campaign: str, node: int) -> NarrationReread | None:
         """See EventLog."""
+        found = self.judgement(campaign, node)
+        return found if isinstance(found, NarrationReread) else None
 
-        def newest(connection: Connection) -> NarrationReread | None:
+    def judgement(self, campaign: str, node: int) -> ProposalJudged | NarrationReread | None:
+        """See EventLog."""
+
+        def in_force(connection: Connection) -> ProposalJudged | NarrationReread | None:
             self._node(connection, campaign, node)
-            position = slices.NODE.one(connection, {"of": campaign, "at": node})["reread_at"]
-            read = None if position is None else self._recorded(_AT.one(connection, {"at": position})).event
-            return read if isinstance(read, NarrationReread) else None
+            row = slices.NODE.one(connection, {"of": campaign, "at": node})
+            position = row["judged_at"] if row["reread_at"] is None else row["reread_at"]
+            found = None if position is None else self._recorded(_AT.one(connection, {"at": position})).event
+            return found if isinstance(found, ProposalJudged | NarrationReread) else None
 
-        return self._read(newest)
+        return self._read(in_force)
 
     def visual_profiles(self, campaign: str) -> Mapping[str, VisualProfile]:
         """See EventLog."""

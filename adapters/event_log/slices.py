@@ -104,7 +104,9 @@ def load(connection: Connection, command: CampaignCommand) -> CampaignFacts:  # 
         case MoveHead():
             return _for_move(connection, facts, command)
         case ReviseNode():
-            return _with_nodes(connection, facts, _family(connection, facts, command.node))
+            family = _family(connection, facts, command.node)
+            parents = [node.node for node in family if node.node != command.node]
+            return _with_states(connection, _with_nodes(connection, facts, family), parents)
         case CorrectText():
             return _with_nodes(connection, facts, _existing(connection, facts, command.node))
         case SetSavePoint():
@@ -119,7 +121,7 @@ def load(connection: Connection, command: CampaignCommand) -> CampaignFacts:  # 
             own = places.name_of_branch(connection, facts.campaign, command.branch)
             return replace(named, branch_names={**named.branch_names, **own})
         case CorrectState():
-            return _with_state(connection, _with_nodes(connection, facts, ()), facts.head)
+            return _with_states(connection, _with_nodes(connection, facts, ()), (facts.head,))
         case AdoptExtractor():
             return replace(facts, version=_VERSION.value(connection, {"of": facts.campaign}))
         case SetVisualProfile():
@@ -208,11 +210,11 @@ def _with_parent_of(connection: Connection, facts: CampaignFacts, named: str) ->
     if known is None:
         return facts
     parent = _read_node(connection, facts.campaign, known.parent)
-    return _with_state(connection, replace(facts, nodes={parent.node: parent}), parent.node)
+    return _with_states(connection, replace(facts, nodes={parent.node: parent}), (parent.node,))
 
 
-def _with_state(connection: Connection, facts: CampaignFacts, at: int) -> CampaignFacts:
-    return replace(facts, states={at: states.document_at(connection, facts.campaign, at)})
+def _with_states(connection: Connection, facts: CampaignFacts, nodes: Iterable[int]) -> CampaignFacts:
+    return replace(facts, states={at: states.document_at(connection, facts.campaign, at) for at in nodes})
 
 
 def _with_nodes(connection: Connection, facts: CampaignFacts, nodes: Iterable[NodeFacts]) -> CampaignFacts:

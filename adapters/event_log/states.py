@@ -60,6 +60,11 @@ _NOTE_AT_NODE = Prepared(
     .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("at"))
     .values(state=bindparam("to_version"))
 )
+_NOTE_JUDGED = Prepared(
+    update(node)
+    .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("at"))
+    .values(judged_at=bindparam("to_position"))
+)
 _NOTE_REREAD = Prepared(
     update(node)
     .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("at"))
@@ -119,6 +124,8 @@ def course_to(connection: Connection, of: str, at: int) -> list[int]:
 
 def fold_judgement(connection: Connection, of: str, position: int, happened: ProposalJudged | StateCorrected) -> None:
     """What was accepted at a node makes a version there."""
+    if isinstance(happened, ProposalJudged):
+        _NOTE_JUDGED.run(connection, {"of": of, "at": happened.node, "to_position": position})
     if happened.accepted:
         by: By = "player" if isinstance(happened, StateCorrected) else "narrator"
         _add_version(connection, of, Told(happened.node, happened.accepted, by, position))

@@ -104,7 +104,8 @@ node = Table(
     Column("turn", Text),
     Column("children", NUMBER, nullable=False),
     Column("text_at", NUMBER, nullable=False),
-    # The newest reading of a narration, and the version of the state that holds here.
+    # Where its block was judged, the newest reading of a narration, and the version of the state that holds here.
+    Column("judged_at", NUMBER),
     Column("reread_at", NUMBER),
     Column("state", NUMBER, nullable=False),
     Index("node_by_place", "campaign", "branch", "depth"),

@@ -55,13 +55,11 @@ def proposal_answer(judged: ProposalJudged | None) -> dict[str, Any]:
     return {"outcome": judged.outcome, "accepted": list(judged.accepted), "refused": refused}
 
 
-def _state_changes(
-    log: EventLog, campaign: str, narration: NarrationAccepted, judged: ProposalJudged | None
-) -> list[dict[str, Any]]:
-    """What the narration changed in the state that it was told from."""
+def state_changes(log: EventLog, campaign: str, parent: int, judged: ProposalJudged | None) -> list[dict[str, Any]]:
+    """What a narration changed in the state that it was told from, which is that of the node it hangs under."""
     if judged is None or not judged.accepted:
         return []
-    before = log.state(campaign, narration.parent)
+    before = log.state(campaign, parent)
     return [change.to_json() for change in changes(before, after(before, judged.accepted, "narrator"))]
 
 
@@ -86,7 +84,7 @@ def answer_from(log: EventLog, campaign: str, turn: str, events: Sequence[Record
         "prose": prose_of(narration.raw_reply, narration.removals),
         "finish_reason": narration.finish_reason,
         "position": position_answer(_position_after(log, campaign, narration)),
-        "state_changes": _state_changes(log, campaign, narration, judged),
+        "state_changes": state_changes(log, campaign, narration.parent, judged),
         "proposal": proposal_answer(judged),
         "accounting": accounting_answer(account_of(events)),
     }

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from api.use_cases.answers import position_answer, position_of
+from api.use_cases.answers import position_answer, position_of, proposal_answer, state_changes
 from domain.campaign.commands import (
     CorrectText,
     MoveHead,
@@ -17,7 +17,10 @@ from domain.campaign.events import NodeRevised, SavePointSet
 from domain.campaign.facts import SavePointFacts
 from domain.campaign.naming import POSITION_PREFIX, folded
 from domain.errors import InvalidInput, UnknownNode
+from domain.extraction.extractors import proposal_in
 from domain.log import EventLog
+from domain.narrative.events import ProposalJudged
+from domain.narrative.judging import Proposed
 from domain.ports import IdSource
 
 _MOST_DIGITS = 16
@@ -44,10 +47,14 @@ def move_head(log: EventLog, campaign: str, node: int | None, save_point: str | 
 
 def revise(log: EventLog, campaign: str, node: int, text: str, *, replaced_surrogates: int = 0) -> dict[str, Any]:
     """A node written anew beside the old one; answers as a turn does. Raises UnknownNode, InvalidInput, TurnInProgress."""
-    execution = log.execute(ReviseNode(campaign, node, text, replaced_surrogates))
+    judged = log.judgement(campaign, node)
+    block = None if judged is None else judged.block
+    proposed: Proposed = "absent" if block is None else proposal_in(block)
+    execution = log.execute(ReviseNode(campaign, node, text, replaced_surrogates, proposed, block))
     revised = execution.events[0].event
     if not isinstance(revised, NodeRevised):
         raise TypeError("a revision makes a revised node")
+    again = next((one.event for one in execution.events if isinstance(one.event, ProposalJudged)), None)
     is_narration = revised.kind == "narration"
     above = log.node(campaign, revised.parent)
     return {
@@ -57,8 +64,8 @@ def revise(log: EventLog, campaign: str, node: int, text: str, *, replaced_surro
         "prose": revised.text,
         "finish_reason": None,
         "position": position_answer(position_of(log, campaign)),
-        "state_changes": [],
-        "proposal": {"outcome": "absent", "accepted": [], "refused": []},
+        "state_changes": state_changes(log, campaign, revised.parent, again),
+        "proposal": proposal_answer(again),
         "accounting": None,
     }
 

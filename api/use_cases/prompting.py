@@ -10,8 +10,6 @@ from domain.errors import LogDamaged
 from domain.event import Recorded
 from domain.installation import Settings, SettingsInForce
 from domain.log import EventLog
-from domain.narrative.events import ProposalJudged
-from domain.narrative.refusals import Refused
 from domain.ports import TokenCounter
 from domain.prompt.assembly import Prompt, StoryView, assemble, history_budget, price
 from domain.prompt.events import Mode, PromptSent, Window
@@ -193,14 +191,8 @@ class Prompter:
         if settings.state_pass:
             return StateTold(document, asks_for_block=False)
         last = self._log.node(campaign, end.parent) if end.is_player and end.parent is not None else end
-        return StateTold(document, self._refused(campaign, last))
-
-    def _refused(self, campaign: str, narration: NodeFacts) -> tuple[Refused, ...]:
-        if narration.kind != "narration" or narration.turn is None:
-            return ()
-        events = (recorded.event for recorded in self._log.turn_events(campaign, narration.turn))
-        judged = (event for event in events if isinstance(event, ProposalJudged) and event.node == narration.node)
-        return next((event.refused for event in judged), ())
+        judged = self._log.judgement(campaign, last.node)
+        return StateTold(document, () if judged is None else judged.refused)
 
     def _line(
         self, campaign: str, end: NodeFacts, mode: Mode, budget: int, floor: Floor | None

@@ -9,12 +9,10 @@ from api.use_cases.waiting import aside
 from domain.campaign.commands import RecordPrompt, StatePass
 from domain.campaign.facts import TurnFacts
 from domain.errors import FabulaError, ModelRefused
-from domain.extraction.extractors import extract
+from domain.extraction.extractors import proposal_in
 from domain.installation import SettingsInForce
 from domain.log import EventLog
-from domain.narrative.judging import Proposed
 from domain.ports import Ended, Narrator, NarratorRequest, Usage
-from domain.prompt import texts
 from domain.prompt.accounting import classify
 from domain.prompt.events import Window
 
@@ -58,7 +56,7 @@ class StatePasses:
         await aside(self._log.execute, RecordPrompt(campaign, prepared.event))
         text, usage = await self._heard(prepared, settings)
         account = classify(usage, prepared.event.tokens, window_verified=window.verified)
-        return StatePass(_proposal(text), text, accounting=account)
+        return StatePass(proposal_in(text), text, accounting=account)
 
     async def _heard(self, prepared: Prepared, settings: SettingsInForce) -> tuple[str, Usage]:
         request = NarratorRequest(
@@ -72,9 +70,3 @@ class StatePasses:
                 else:
                     text.append(piece.text)
         return "".join(text), usage
-
-
-def _proposal(text: str) -> Proposed:
-    """What an answer proposes: what it has as a reply would have it, else all of it, as if it stood in a fence."""
-    found = extract(text).proposal
-    return found if isinstance(found, tuple) else extract(f"{texts.FENCE_TOKEN}\n{text}\n```").proposal

@@ -138,12 +138,14 @@ class MoveHead:
 
 @dataclass(frozen=True)
 class ReviseNode:
-    """Write a node anew, as a sibling."""
+    """Write a node anew, as a sibling. `proposed` and `block` are what the original narration proposed."""
 
     campaign: str
     node: int
     text: str
     replaced_surrogates: int = 0
+    proposed: Proposed = "absent"
+    block: str | None = None
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 """Decisions about the state of a story: what is judged, corrected, reread."""
 
 from domain.campaign.checks import not_during_a_turn, started
-from domain.campaign.commands import AcceptNarration, AdoptExtractor, CorrectState, SetVisualProfile
-from domain.campaign.events import NarrationAccepted
+from domain.campaign.commands import AcceptNarration, AdoptExtractor, CorrectState, ReviseNode, SetVisualProfile
+from domain.campaign.events import NarrationAccepted, NodeRevised
 from domain.campaign.facts import CampaignFacts
 from domain.errors import CorrectionRefused, InvalidInput, OvertakenMeanwhile
 from domain.narrative.document import EMPTY
@@ -31,6 +31,20 @@ def judged(facts: CampaignFacts, command: AcceptNarration, accepted: NarrationAc
         block=block,
         source="state_pass" if passed else "reply",
         pass_error=None if extra is None else extra.error,
+    )
+
+
+def judged_again(facts: CampaignFacts, command: ReviseNode, revised: NodeRevised) -> ProposalJudged:
+    """What becomes of the block of a narration that the player wrote anew: the words are the player's, the block stays."""
+    judgement = judge_proposal(facts.states.get(revised.parent, EMPTY), command.proposed)
+    return ProposalJudged(
+        node=revised.node,
+        branch=revised.branch,
+        depth=revised.depth,
+        outcome=judgement.outcome,
+        accepted=tuple(dict(event) for event in judgement.accepted),
+        refused=judgement.refused,
+        block=command.block,
     )
 
 

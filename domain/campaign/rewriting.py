@@ -1,5 +1,6 @@
 """The player's hand in what was told: a node written anew beside the old one, or a typo mended in place."""
 
+from domain.campaign import narrative
 from domain.campaign.checks import known_node, not_during_a_turn, some_text, started
 from domain.campaign.commands import CorrectText, ReviseNode
 from domain.campaign.events import NodeRevised, TextCorrected
@@ -28,7 +29,7 @@ def revise(facts: CampaignFacts, command: ReviseNode) -> Events:
         revises=original.node,
         replaced_surrogates=command.replaced_surrogates,
     )
-    return (revised,)
+    return (revised, narrative.judged_again(facts, command, revised)) if revised.kind == "narration" else (revised,)
 
 
 def correct(facts: CampaignFacts, command: CorrectText) -> Events:

@@ -19,6 +19,7 @@ from domain.extraction.reading import Claim, Reading, Rule
 from domain.extraction.reasoning import reasoning
 from domain.extraction.white_space import with_white_space
 from domain.narrative.judging import Proposed
+from domain.prompt import texts
 
 Extractor = Callable[[str, Context], Extraction]
 """Pure and total: any text, never an exception. Linear in its length."""
@@ -29,6 +30,12 @@ DEFAULT_VERSION = "2"
 def extract(raw: str, version: str = DEFAULT_VERSION, context: Context = CONTEXT) -> Extraction:
     """What the extractor of this version makes of a raw reply. Raises InvalidInput for a version that does not exist."""
     return extractor(version)(raw, context)
+
+
+def proposal_in(block: str, version: str = DEFAULT_VERSION) -> Proposed:
+    """What a text proposes that holds nothing but a block: as a reply would have it, else as if it stood in a fence."""
+    found = extract(block, version).proposal
+    return found if isinstance(found, tuple) else extract(f"{texts.FENCE_TOKEN}\n{block}\n```", version).proposal
 
 
 def extractor(version: str) -> Extractor:

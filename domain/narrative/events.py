@@ -19,6 +19,8 @@ AdoptionScope = Literal["from_now", "whole_history"]
 class ProposalJudged(DomainEvent, Placed):
     """The block of a narration was judged. Written with every narration, also where it had no block.
 
+    Written too, without a turn, when the player writes a narration anew: what the original proposed is judged again.
+
     `block` is what was judged, as the model wrote it, None where there was nothing. It came with the narration, or from
     the second request that asks for the block alone (`source`); `pass_error` says why that request brought none.
     """
@@ -26,7 +28,7 @@ class ProposalJudged(DomainEvent, Placed):
     topic: ClassVar = "state.proposal_judged"
     actor: ClassVar = "fabula"
 
-    turn: str
+    turn: str | None = None
     outcome: Outcome
     accepted: StateEvents = ()
     refused: tuple[Refused, ...] = ()

@@ -87,6 +87,7 @@ def test_the_head_as_it_was_is_found_at_every_position(moved: EventLog) -> None:
         ("proposal_judged", 7),
         ("branch_named", 7),
         ("node_revised", 8),
+        ("proposal_judged", 8),
         ("text_corrected", 8),
         ("head_moved", 7),
     ]

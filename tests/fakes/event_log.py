@@ -379,9 +379,14 @@ class MemoryEventLog:
 
     def reading(self, campaign: str, node: int) -> NarrationReread | None:
         """See EventLog."""
+        found = self.judgement(campaign, node)
+        return found if isinstance(found, NarrationReread) else None
+
+    def judgement(self, campaign: str, node: int) -> ProposalJudged | NarrationReread | None:
+        """See EventLog."""
         self._line(campaign, node)
-        read = [each.event for each in self._stream(campaign) if isinstance(each.event, NarrationReread)]
-        return next((one for one in reversed(read) if one.node == node), None)
+        found = [one.event for one in self._stream(campaign) if isinstance(one.event, ProposalJudged | NarrationReread)]
+        return next((one for one in reversed(found) if one.node == node), None)
 
     def visual_profiles(self, campaign: str) -> Mapping[str, VisualProfile]:
         """See EventLog."""

@@ -232,3 +232,29 @@ def test_cancelling_while_the_block_is_asked_for_keeps_the_narration(tmp_path: P
         never.set()
         assert (answers[0].status_code, answers[0].json()["prose"]) == (200, "Fog.")
         assert player.model.wait_for_disconnect(timeout=10)
+
+
+# What the player writes anew
+
+
+def test_a_narration_written_anew_keeps_what_the_original_proposed(player: Player) -> None:
+    turn = player.act(Reply(told("Oren lifts the lamp.", LAMP, OREN, HELD, NONSENSE)))
+    revised = player.client.post(
+        player.at(f"/nodes/{turn['node']}/revise"), json={"text": "Oren takes the lamp."}
+    ).json()
+    assert revised["proposal"]["outcome"] == "partly_applied"
+    assert revised["proposal"]["accepted"] == turn["proposal"]["accepted"]
+    assert revised["state_changes"] == turn["state_changes"]
+    document = player.client.get(player.at("/state")).json()["document"]
+    assert document["possessions"] == {"lamp": "oren"}
+    again = player.client.post(player.at(f"/nodes/{revised['node']}/revise"), json={"text": "He takes it."}).json()
+    assert again["proposal"] == revised["proposal"]
+    assert "crown" in player.sections(player.act(Reply("Fog."))["node"])["refusal_note"]
+
+
+def test_the_words_of_the_player_are_never_parsed(player: Player) -> None:
+    turn = player.act(Reply("Fog."))
+    text = told("Oren comes.", OREN)
+    revised = player.client.post(player.at(f"/nodes/{turn['node']}/revise"), json={"text": text}).json()
+    assert (revised["prose"], revised["proposal"]["outcome"]) == (text, "absent")
+    assert player.client.get(player.at("/state")).json()["document"]["entities"] == {}

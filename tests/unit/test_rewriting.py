@@ -6,11 +6,15 @@ import pytest
 
 from domain.campaign.commands import CampaignCommand, CorrectText, ReviseNode
 from domain.errors import InvalidInput, TurnInProgress, UnknownCampaign, UnknownNode
+from domain.narrative.events import ProposalJudged
 from tests.fakes.sample_story import (
     CAMPAIGN,
     acted,
     correct,
     corrected,
+    create,
+    give,
+    judged,
     moved,
     narrated,
     opened,
@@ -24,13 +28,16 @@ from tests.unit.specs import RETRYING, START, TELLING, TOLD, TWO_TAKES, TWO_TURN
 ANEW = rewritten(4, revises=3, parent=2, at=(2, 3), text="They hold.")
 """Narration 3 written anew."""
 
+AGAIN = judged(None, 4, at=(2, 3))
+"""What the narration had proposed, judged again: nothing."""
+
 ACTION_ANEW = rewritten(4, revises=2, parent=1, at=(2, 2), kind="do", text="Go down.")
 """Action 2 written anew, after its turn was told."""
 
 
 class TestWritingANodeAnew:
     def test_makes_a_sibling_of_a_narration_on_a_branch_of_its_own(self) -> None:
-        given(*TOLD).when(rewrite(3, "They hold.")).then(ANEW)
+        given(*TOLD).when(rewrite(3, "They hold.")).then(ANEW, AGAIN)
 
     def test_makes_a_sibling_of_an_action_of_the_same_kind(self) -> None:
         given(*TOLD).when(rewrite(2, "Go down.")).then(ACTION_ANEW)
@@ -41,32 +48,42 @@ class TestWritingANodeAnew:
 
     def test_may_be_any_node_of_the_story_not_only_the_newest(self) -> None:
         given(*TWO_TURNS).when(rewrite(3, "They hold.")).then(
-            rewritten(6, revises=3, parent=2, at=(2, 3), text="They hold.")
+            rewritten(6, revises=3, parent=2, at=(2, 3), text="They hold."), judged(None, 6, at=(2, 3))
         )
 
     def test_may_be_a_node_that_is_not_on_the_line(self) -> None:
         given(*TWO_TAKES).when(rewrite(3, "They give.")).then(
-            rewritten(5, revises=3, parent=2, at=(3, 3), text="They give.")
+            rewritten(5, revises=3, parent=2, at=(3, 3), text="They give."), judged(None, 5, at=(3, 3))
         )
 
     def test_may_be_one_that_was_written_anew(self) -> None:
         given(*TOLD, ANEW).when(rewrite(4, "They sing.")).then(
-            rewritten(5, revises=4, parent=2, at=(3, 3), text="They sing.")
+            rewritten(5, revises=4, parent=2, at=(3, 3), text="They sing."), judged(None, 5, at=(3, 3))
         )
 
     def test_keeps_the_text_as_it_was_typed(self) -> None:
         given(*TOLD).when(rewrite(3, "  They hold.\n\n")).then(
-            rewritten(4, revises=3, parent=2, at=(2, 3), text="  They hold.\n\n")
+            rewritten(4, revises=3, parent=2, at=(2, 3), text="  They hold.\n\n"), AGAIN
         )
 
     def test_keeps_the_count_of_what_could_not_be_written(self) -> None:
         asked = ReviseNode(CAMPAIGN, 3, "They hold.", replaced_surrogates=2)
-        given(*TOLD).when(asked).then(ANEW.model_copy(update={"replaced_surrogates": 2}))
+        given(*TOLD).when(asked).then(ANEW.model_copy(update={"replaced_surrogates": 2}), AGAIN)
 
     def test_in_the_same_words_is_a_sibling_too(self) -> None:
         given(*TOLD).when(rewrite(3, "The stairs creak.")).then(
-            rewritten(4, revises=3, parent=2, at=(2, 3), text="The stairs creak.")
+            rewritten(4, revises=3, parent=2, at=(2, 3), text="The stairs creak."), AGAIN
         )
+
+    def test_judges_what_the_original_proposed_on_the_state_that_it_was_told_from(self) -> None:
+        lamp, held = create("lamp"), give("lamp", "nobody")
+        before = judged("t_1", 3, at=(1, 3), outcome="applied", accepted=(lamp,))
+        asked = ReviseNode(CAMPAIGN, 3, "They hold.", proposed=(lamp, held), block="[…]")
+        revised, again = given(*TOLD, before).when(asked).decided()
+        assert revised == ANEW
+        assert isinstance(again, ProposalJudged)
+        assert (again.outcome, again.accepted, again.block) == ("partly_applied", (lamp,), "[…]")
+        assert [refused.code for refused in again.refused] == ["unknown_reference"]
 
     def test_of_an_untold_action_leaves_the_old_words_beside_it(self) -> None:
         given(*UNTOLD).when(rewrite(2, "Go down.")).then(
