@@ -1,7 +1,8 @@
 """`python -m tests.corpus --server http://127.0.0.1:8420 --turns 60 FILE` plays the scripts, and keeps the replies.
 
 The server is one that runs, with the narrator that is to be heard. `--state-pass` asks for each block in a second
-request. `--counted FILE` counts the outcomes in a file that was written before.
+request. `--counted FILE` counts the outcomes in a file that was written before; `--store DIR FILE` makes a store of it,
+which `fabula replay --home DIR` can be run over.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from pathlib import Path
 import httpx
 
 from tests.corpus.playing import PlayedReply, played, read, written
+from tests.corpus.stores import write_store
 from tests.corpus.stories import SCRIPTS
 
 
@@ -21,15 +23,18 @@ def main() -> None:
     arguments = _arguments()
     path = Path(arguments.file)
     try:
-        replies = read(path) if arguments.counted else _played(arguments, path)
+        replies = read(path) if arguments.counted or arguments.store else _played(arguments, path)
     except (httpx.HTTPError, OSError) as error:
         sys.exit(f"{error}. Is the server running?")
+    if arguments.store:
+        write_store(replies, Path(arguments.store))
     sys.stdout.write(_counts(replies))
 
 
 def _played(arguments: argparse.Namespace, path: Path) -> list[PlayedReply]:
     with httpx.Client(base_url=arguments.server, timeout=30) as server:
-        server.patch("/api/settings", json={"state_pass": arguments.state_pass}).raise_for_status()
+        settings = {"state_pass": arguments.state_pass, "mode": arguments.mode}
+        server.patch("/api/settings", json=settings).raise_for_status()
         return [
             reply
             for script in SCRIPTS
@@ -54,6 +59,8 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--server", default="http://127.0.0.1:8420", help="a running server")
     parser.add_argument("--turns", type=int, default=60, help="turns of each story")
     parser.add_argument("--state-pass", action="store_true", help="ask for the block alone after each narration")
+    parser.add_argument("--mode", choices=("chat", "completion"), default="chat", help="how the prompt is sent")
+    parser.add_argument("--store", help="write a store of the replies in the file there, and play nothing")
     parser.add_argument("--counted", action="store_true", help="count what a file holds, and play nothing")
     return parser.parse_args()
 

@@ -16,7 +16,7 @@ TURN_SECONDS = 600
 
 @dataclass(frozen=True)
 class PlayedReply:
-    """A turn as it was played, and what the narrator replied, before anything was removed.
+    """A turn as it was played in a mode, and what the narrator replied, before anything was removed.
 
     `raw` is empty for a turn that failed, of which `error` says why. `outcome` is what became of the block, which came
     from the second request where `passed` holds that request's reply.
@@ -29,22 +29,24 @@ class PlayedReply:
     raw: str
     outcome: str | None = None
     accepted: int = 0
+    mode: str = "chat"
     passed: str | None = None
     error: str | None = None
 
 
 def played(server: httpx.Client, script: Script, turns: int, tell: Callable[[int], None]) -> Iterator[PlayedReply]:
     """The replies of so many turns of a script, each as it comes. Raises httpx.HTTPError when the server is gone."""
+    mode = _answered(server.get("/api/settings"))["mode"]
     campaign = _answered(server.post("/api/campaigns", json=script.settings))["id"]
     for number in range(turns):
         tell(number)
-        yield _turn(server, f"/api/campaigns/{campaign}", script, number)
+        yield _turn(server, f"/api/campaigns/{campaign}", script, number, mode)
 
 
-def _turn(server: httpx.Client, campaign: str, script: Script, number: int) -> PlayedReply:
+def _turn(server: httpx.Client, campaign: str, script: Script, number: int, mode: str) -> PlayedReply:
     kind, text = script.deed(number)
     answer = server.post(f"{campaign}/turns", json={"kind": kind, "text": text}, timeout=TURN_SECONDS)
-    deed: dict[str, Any] = {"story": script.name, "number": number, "kind": kind, "text": text}
+    deed: dict[str, Any] = {"story": script.name, "number": number, "kind": kind, "text": text, "mode": mode}
     if answer.is_error:
         return PlayedReply(**deed, raw="", error=str(answer.json().get("code")))
     turn = answer.json()
