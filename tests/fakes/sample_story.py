@@ -118,7 +118,9 @@ def narrated(turn: str, node: int, *, parent: int, at: tuple[int, int], text: st
     )
 
 
-def judged(turn: str | None, node: int, *, at: tuple[int, int], outcome: Outcome = "absent", **more: Any) -> ProposalJudged:
+def judged(
+    turn: str | None, node: int, *, at: tuple[int, int], outcome: Outcome = "absent", **more: Any
+) -> ProposalJudged:
     branch, depth = at
     return ProposalJudged(node=node, branch=branch, depth=depth, turn=turn, outcome=outcome, **more)
 
