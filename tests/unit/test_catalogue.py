@@ -42,6 +42,20 @@ PUBLISHED = {
     "accounting.reply_accounted": b'{"accounting":{"cached_tokens":null,"completion_tokens":12,"detail":"It fits.",'
     b'"difference":-4,"estimate":94,"exact":null,"observed_margin":10,"prompt_tokens":90,"safety_reserve":8,'
     b'"status":"fits","window_verified":true},"branch":1,"depth":3,"node":3,"turn":"t_a"}',
+    "state.proposal_judged": b'{"accepted":[{"entity":"lamp","entity_type":"item","name":"Lamp","type":"create_entity"}],'
+    b'"block":"{\\"events\\":[\xe2\x80\xa6]}","branch":2,"depth":3,"node":4,"outcome":"partly_applied",'
+    b'"pass_error":null,"refused":[{"code":"unknown_reference","detail":"There is no x.","event":{"item":"lamp",'
+    b'"owner":"x","type":"set_possession"}}],"source":"state_pass","turn":"t_a"}',
+    "state.corrected": b'{"accepted":[{"entity":"lamp","status":"lit","type":"set_entity_status"}],"branch":2,"depth":3,'
+    b'"node":4,"note":"It burns.","refused":[{"code":"unknown_reference","detail":"There is no x.","event":{"item":"lamp",'
+    b'"owner":"x","type":"set_possession"}}],"replaced_surrogates":1}',
+    "story.narration_reread": b'{"accepted":[{"entity":"lamp","entity_type":"item","name":"Lamp","type":"create_entity"}],'
+    b'"block":"{}","branch":2,"depth":3,"extractor":"2","node":4,"outcome":"applied","prose":"Fog.","refused":[{"code":'
+    b'"unknown_reference","detail":"There is no x.","event":{"item":"lamp","owner":"x","type":"set_possession"}}],'
+    b'"removals":[{"end":5,"rule":"block","start":4}]}',
+    "extractor.adopted": b'{"extractor":"2","scope":"whole_history"}',
+    "state.visual_profile_set": b'{"entity":"lamp","profile":{"descriptors":{"colour":"green"},"features":["a dent"],'
+    b'"style_notes":"Ink."},"replaced_surrogates":0}',
     "settings.changed": b'{"changes":{"seed":null,"stop":["\\n"],"temperature":0.5}}',
 }
 """One payload of each kind as the first schema wrote it. Never edited: stores in the world hold such bytes."""
