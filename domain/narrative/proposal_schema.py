@@ -15,16 +15,17 @@ from domain.narrative.document import Document
 from domain.narrative.schema import Schema
 from domain.narrative.vocabulary import SUGGESTED_TYPES, VOCABULARY, EventType, Field
 
-MOST_PROPOSED = 8
-"""The most events that are asked for at once: a small model that finds no end is cut off by the reply's limit."""
+MOST_PROPOSED = 3
+"""The most events that are asked for at once. A small model that finds no end is cut off by the reply's limit, and then
+nothing of its block counts: so as many are allowed as surely fit, texts and lists included."""
 
 MOST_OFFERED = 100
 """The most ids of a kind that are offered, the newest."""
 
-TEXT_CHARACTERS = 120
+TEXT_CHARACTERS = 60
 """Texts are kept shorter than an event may hold, for the same reason."""
 
-LIST_ENTRIES = 8
+LIST_ENTRIES = 2
 
 _Offered = Mapping[str, list[str]]
 """What there is to choose from: the ids of each section, and `types`, the types of entities."""

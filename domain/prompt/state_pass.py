@@ -22,7 +22,7 @@ from domain.prompt.sections import LABELS, ORDER, HistoryNode, Section
 from domain.prompt.wording import as_prompted
 
 MOST_TOKENS = 400
-"""The longest block that is asked for, in tokens; a smaller `max_output_tokens` counts here too."""
+"""The longest block that is asked for, in tokens, whatever the longest narration is: what the schema allows fits."""
 
 _WHY = {
     "narrator_prompt": "the request for the state has a prompt of its own",
@@ -60,15 +60,14 @@ def assemble_pass(
     """
     sections = _sections(document, under, prose)
     tokens: dict[str, int] = {section.name: counter.count(section.text) for section in sections}
-    reply = min(MOST_TOKENS, settings.max_output_tokens)
-    budget = budget_for(settings.context_budget, window, reply)
+    budget = budget_for(settings.context_budget, window, MOST_TOKENS)
     tally = _tally(tokens, budget)
-    if tally.total + reply + budget.reserve > budget.effective:
-        parts = {**tokens, "transport": tally.transport, "reply": reply, "reserve": budget.reserve}
+    if tally.total + budget.reply + budget.reserve > budget.effective:
+        parts = {**tokens, "transport": tally.transport, "reply": budget.reply, "reserve": budget.reserve}
         raise ContextOverflow(parts, budget.effective, window_binds=budget.window_binds)
     pieces = [Piece(section.name, section.text) for section in sections]
     messages = (Message("system", tuple(pieces[:2])), Message("user", tuple(pieces[2:])))
-    body = serialize(_parameters(settings, reply, document, constrained=constrained), messages, settings.mode)
+    body = serialize(_parameters(settings, document, constrained=constrained), messages, settings.mode)
     return PassRequest(body, _spans(body, tokens), tally, _history(under))
 
 
@@ -85,13 +84,13 @@ def _sections(document: Document, under: HistoryNode, prose: str) -> tuple[Secti
     return tuple(section for section in sections if section.text)
 
 
-def _parameters(settings: Settings, reply: int, document: Document, *, constrained: bool) -> dict[str, Any]:
+def _parameters(settings: Settings, document: Document, *, constrained: bool) -> dict[str, Any]:
     """Without chance: the same narration is to have the same block."""
     fields: dict[str, Any] = {
         "model": settings.model,
         "stream": True,
         "stream_options": {"include_usage": True},
-        "max_tokens": reply,
+        "max_tokens": MOST_TOKENS,
         "temperature": 0,
     }
     schema = {"name": "state_events", "strict": True, "schema": proposal_schema(document)}
