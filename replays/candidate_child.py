@@ -22,23 +22,23 @@ _LONGEST_ERROR = 300
 
 def main() -> None:
     """Answers requests until there are no more."""
-    requests, answers = _own_pipes()
+    asked, answers = _own_pipes()
     spec, most_bytes = sys.argv[1:]
     _limit_memory(int(most_bytes))
     function = _answered(answers, 0, lambda: {"found": _load(spec)}, shown=False)
     process = os.getpid()
-    while function is not None and (line := requests.readline()):
+    while function is not None and (line := asked.readline()):
         request = json.loads(line)
         _answered(answers, request["number"], lambda: {"reading": _plain(function(request["raw"]))}, process=process)  # noqa: B023  # called at once
 
 
 def _own_pipes() -> tuple[TextIO, TextIO]:
     """Standard input and output, under other numbers; in their places is what nobody reads and writes."""
-    requests, answers = os.dup(0), os.dup(1)
+    asked, answers = os.dup(0), os.dup(1)
     nowhere = os.open(os.devnull, os.O_RDWR)
     for number in (0, 1, 2):
         os.dup2(nowhere, number)
-    return open(requests, encoding="utf-8"), open(answers, "w", encoding="utf-8")  # noqa: PTH123  # for as long as it runs
+    return open(asked, encoding="utf-8"), open(answers, "w", encoding="utf-8")  # noqa: PTH123  # for as long as it runs
 
 
 def _limit_memory(most_bytes: int) -> None:

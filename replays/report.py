@@ -41,26 +41,35 @@ def flagged_first(replay: Replay) -> Iterator[dict[str, Any]]:
 
 def summary_lines(summary: Mapping[str, Any]) -> Iterator[str]:
     """What a replay comes to."""
-    kinds = ", ".join(f"{kind} {count:,}" for kind, count in summary["kinds"].items() if count)
-    flags = ", ".join(f"{flag.replace('_', ' ')} {count:,}" for flag, count in summary["flags"].items() if count)
+    against = summary["against"]
+    yield f"{summary['candidate']} against {against if against.isdigit() else f'what is {against}'}"
     yield (
-        f"{summary['candidate']} against what is {summary['against']}"
-        if not summary["against"].isdigit()
-        else (f"{summary['candidate']} against {summary['against']}")
+        f"{counted(summary['replies'], 'reply', 'replies')} of {counted(summary['stories'], 'story', 'stories')}, "
+        f"{summary['distinct']:,} distinct: {summary['changed']:,} changed{_listed(summary['kinds'], ' ({})')}"
     )
-    yield (
-        f"{summary['replies']:,} replies of {summary['stories']:,} stories, {summary['distinct']:,} distinct: "
-        f"{summary['changed']:,} changed{f' ({kinds})' if kinds else ''}"
-    )
-    yield f"{summary['flagged']:,} flagged{f': {flags}' if flags else ''}"
-    yield f"{summary['line_ends']:,} lines, with another state at the end of {summary['changed_line_ends']:,}"
-    outcomes = summary["outcomes"]
-    names = sorted(outcomes["before"].keys() | outcomes["after"].keys())
-    told = (f"{name} {outcomes['before'].get(name, 0):,} → {outcomes['after'].get(name, 0):,}" for name in names)
+    yield f"{summary['flagged']:,} flagged{_listed(summary['flags'], ': {}')}"
+    ends = counted(summary["line_ends"], "line", "lines")
+    yield f"{ends}, with another state at the end of {summary['changed_line_ends']:,}"
+    before, after = summary["outcomes"]["before"], summary["outcomes"]["after"]
+    told = (f"{name} {before.get(name, 0):,} → {after.get(name, 0):,}" for name in sorted(before.keys() | after.keys()))
     yield f"blocks: {', '.join(told) or 'none'}"
     for rule in summary["rules"]:
-        sides = (f"{rule[side]['removals']:,} ({rule[side]['lines']:,} lines)" for side in ("before", "after"))
+        sides = (
+            f"{rule[side]['removals']:,} ({counted(rule[side]['lines'], 'line', 'lines')})"
+            for side in ("before", "after")
+        )
         yield f"rule {rule['rule'] or '(unnamed)'}: {' → '.join(sides)}"
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """So many of something."""
+    return f"{number:,} {one if number == 1 else many}"
+
+
+def _listed(counts: Mapping[str, int], form: str) -> str:
+    """Those that there are, in this form; nothing where there are none."""
+    told = ", ".join(f"{name.replace('_', ' ')} {count:,}" for name, count in counts.items() if count)
+    return form.format(told) if told else ""
 
 
 def reply_lines(row: Mapping[str, Any]) -> Iterator[str]:
@@ -79,7 +88,7 @@ def reply_lines(row: Mapping[str, Any]) -> Iterator[str]:
 
 def state_lines(row: Mapping[str, Any]) -> Iterator[str]:
     """How the states at the end of a line differ."""
-    yield f"{row['campaign']}, the line to node {row['node']}: {row['differences']:,} leaves of the state differ"
+    yield f"{row['campaign']}, the line to node {row['node']}: {counted(row['differences'], 'leaf', 'leaves')} of the state"
     for change in row["changes"]:
         yield f"  {change['path']}: {_shortened(_json(change['before']))} → {_shortened(_json(change['after']))}"
     if row["differences"] > len(row["changes"]):

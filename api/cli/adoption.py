@@ -14,7 +14,7 @@ from domain.errors import FabulaError
 from domain.narrative.events import AdoptionScope
 from replays.comparison import IN_FORCE, RECORDED
 from replays.replaying import Question, Replay
-from replays.report import json_report, state_lines
+from replays.report import counted, json_report, state_lines
 
 SHOWN = 10
 
@@ -87,8 +87,9 @@ def _story(answer: Mapping[str, Any], scope: AdoptionScope) -> Iterator[str]:
         yield f"{answer['campaign']}: extractor {answer['extractor']} from now on; it was {answer['before']}."
         return
     yield (
-        f"{answer['campaign']}: extractor {answer['extractor']}, it was {answer['before']}. {answer['reread']:,} narrations "
-        f"read otherwise, another state at the end of {answer['changed_lines']:,} lines."
+        f"{answer['campaign']}: extractor {answer['extractor']}, it was {answer['before']}. "
+        f"{counted(answer['reread'], 'narration', 'narrations')} read otherwise, another state at the end of "
+        f"{counted(answer['changed_lines'], 'line', 'lines')}."
     )
     for narration in islice(answer["narrations"], SHOWN):
         outcome = narration["outcome"]

@@ -17,6 +17,7 @@ from sqlalchemy import create_engine, text
 
 from adapters.event_log.log import SqlEventLog
 from adapters.time_and_names import RandomNames, SystemClock
+from domain.campaign.events import NarrationAccepted
 from replays.comparison import IN_FORCE
 from replays.generated_log.writing import write
 from replays.history import READS
@@ -58,6 +59,8 @@ def _figures(home: Path, replies: int, times: int) -> Iterator[Figure]:
         )
         yield told(f"extractor {candidate}, {what}: {many[0]['replies']:,.0f} replies", note)
         yield told(f"extractor {candidate}: times the reading and decoding", f"{seconds / decoded:.1f}")
+        alone = median(said["alone"] for said in many)
+        yield told(f"extractor {candidate}: times the extractor alone", f"{seconds / alone:.1f}   ({alone:.2f} s)")
         more = median(said["megabytes"] for said in many) - few["megabytes"]
         yield at_most(
             f"extractor {candidate}: memory that {many[0]['replies']:,.0f} replies add to {few['replies']:,.0f}",
@@ -106,7 +109,20 @@ def main() -> None:
         with closing(Replay(Question(Released(candidate), IN_FORCE))) as run:
             run.run(log)
             said = {"seconds": perf_counter() - begun, "megabytes": peak() - before}
-            print(json.dumps(said | {"replies": run.tally.replies, "changed": run.tally.changed}))
+            said |= {"replies": run.tally.replies, "changed": run.tally.changed}
+        print(json.dumps(said | {"alone": _alone(log, Released(candidate))}))
+
+
+def _alone(log: SqlEventLog, candidate: Released) -> float:
+    """Seconds of the extractor alone, over all replies."""
+    spent, after = 0.0, 0
+    while page := log.read(after, 500, topics=[NarrationAccepted.topic]):
+        replies = [each.event.raw_reply for each in page if isinstance(each.event, NarrationAccepted)]
+        begun = perf_counter()
+        for raw in replies:
+            candidate.read(raw)
+        spent, after = spent + perf_counter() - begun, page[-1].position
+    return spent
 
 
 if __name__ == "__main__":

@@ -376,3 +376,19 @@ def test_all_text_of_a_page_is_escaped(own: SqlEventLog, tmp_path: Path) -> None
     page = (tmp_path / "r" / "replay.html").read_text()
     assert "<script" not in page
     assert "&lt;script&gt;alert(1)" in page
+
+
+def test_the_example_of_readme_does_what_readme_says(
+    own: SqlEventLog, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    example = readme.partition("```python\n")[2].partition("```")[0]
+    (tmp_path / "mine.py").write_text(example, encoding="utf-8")
+    tell(own, "You step through. *Something* clicks behind you.")
+    tell(own, BLOCK % DOOR)
+    own.close()
+    assert command(tmp_path, "--candidate", f"{tmp_path}/mine.py:read") == 1
+    out = capsys.readouterr().out
+    assert "1 flagged: text added 1" in out
+    assert "rule stars: 0 (0 lines) → 2 (2 lines)" in out
+    assert '- stars: "*"' in out
