@@ -55,13 +55,13 @@ def adopt(
 def adopt_everywhere(
     log: EventLog, settings: InstallationSettings, version: str, scope: AdoptionScope, *, dry_run: bool = False
 ) -> Iterator[tuple[str, Callable[[], dict[str, Any]]]]:
-    """Puts an extractor in force for new stories, and gives for each story that there is what adopts it there.
+    """Gives for each story that there is what adopts an extractor there; and in the end puts it in force for new stories.
 
     From now on, a story that adopted none of its own follows the installation, and is left out. Raises as `adopt`.
     """
     Released(version)
-    if not dry_run:
-        settings.change({"extractor": version})
     for name in campaigns(log, log.max_position()):
         if scope == "whole_history" or log.campaign(name).extractor not in (None, version):
             yield name, lambda name=name: adopt(log, settings, name, version, scope, dry_run=dry_run)  # type: ignore[misc]  # a default keeps this turn's name
+    if not dry_run:
+        settings.change({"extractor": version})

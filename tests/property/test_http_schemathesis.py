@@ -74,6 +74,7 @@ def known(server: Serving) -> dict[str, Any]:
         point = client.post(f"/api/campaigns/{campaign}/save-points", json={"name": "here"}).json()["id"]
         made = {"type": "create_entity", "entity": "imani", "entity_type": "character", "name": "Imani"}
         client.post(f"/api/campaigns/{campaign}/state/corrections", json={"events": [made]}).raise_for_status()
+        replay = client.post("/api/replays", json={"candidate": "1"}).json()["id"]
     return {
         "campaign": campaign,
         "turn": turn,
@@ -82,6 +83,7 @@ def known(server: Serving) -> dict[str, Any]:
         "branch": 1,
         "save_point": point,
         "entity": "imani",
+        "replay": replay,
     }
 
 

@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from api.http.shapes.replays import FlagShape, LineChange
-from api.http.shapes.schema import request_with_examples, with_examples
+from api.http.shapes.schema import an_extractor, request_with_examples, with_examples
 from domain.narrative.events import AdoptionScope
 from replays.findings import Change
 
@@ -48,7 +48,9 @@ class NewAdoption(BaseModel):
         {"extractor": "2", "scope": "from_now"}, {"extractor": "1", "scope": "whole_history", "dry_run": True}
     )
 
-    extractor: Annotated[str, Field(max_length=16, description="The version of an extractor of Fabula's own.")]
+    extractor: Annotated[
+        str, Field(description="The version of an extractor of Fabula's own.", json_schema_extra=an_extractor())
+    ]
     scope: Annotated[
         AdoptionScope, Field(description="New narrations alone, or all that there are as well, read anew.")
     ]

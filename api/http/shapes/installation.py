@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field, field_validator
 
-from api.http.shapes.schema import as_integer, as_tuple, change_with_examples, with_examples
+from api.http.shapes.schema import an_extractor, as_integer, as_tuple, change_with_examples, with_examples
 from domain.installation import Settings, SettingsInForce
 from domain.prompt.events import Window
 
@@ -71,6 +71,10 @@ class SettingsChange(Settings):
     model_config = change_with_examples(
         {"endpoint": "http://127.0.0.1:11434/v1", "model": "llama3.2"}, {"top_p": None, "stop": ["\n\n\n"]}
     )
+
+    extractor: Annotated[
+        str, Field(description=Settings.model_fields["extractor"].description, json_schema_extra=an_extractor())
+    ] = Settings.model_fields["extractor"].default
 
     public_endpoint: Annotated[
         bool | None,

@@ -4,7 +4,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from api.http.shapes.schema import request_with_examples, with_examples
+from api.http.shapes.schema import an_extractor, request_with_examples, with_examples
+from replays.comparison import IN_FORCE, RECORDED
 from replays.findings import Change, Flag
 
 _SPAN: dict[str, Any] = {"rule": "block", "start": 24, "end": 78, "text": '```state\n{"events": []}\n```'}
@@ -68,11 +69,14 @@ class NewReplay(BaseModel):
 
     model_config = request_with_examples({"candidate": "2"}, {"candidate": "1", "against": "2"})
 
-    candidate: Annotated[str, Field(max_length=16, description="The version of an extractor of Fabula's own.")]
+    candidate: Annotated[
+        str, Field(description="The version of an extractor of Fabula's own.", json_schema_extra=an_extractor())
+    ]
     against: Annotated[
         str,
         Field(
-            max_length=16, description="What it is held against: `in force`, which holds now; `recorded`; a version."
+            description="What it is held against: `in force`, which holds now; `recorded`; a version.",
+            json_schema_extra=an_extractor(IN_FORCE, RECORDED),
         ),
     ] = "in force"
     campaign: Annotated[str | None, Field(max_length=64, description="Only this story.")] = None

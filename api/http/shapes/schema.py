@@ -4,6 +4,8 @@ from typing import Any
 
 from pydantic import ConfigDict
 
+from domain.extraction.extractors import EXTRACTORS
+
 
 def with_examples(*examples: dict[str, Any]) -> ConfigDict:
     """The configuration of a shape with these examples."""
@@ -34,3 +36,8 @@ def as_tuple(value: object) -> object:
 def as_integer(value: object) -> object:
     """A whole number as one: to JSON, 5.0 is 5. What is no whole number is left to be judged as it is."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def an_extractor(*others: str) -> dict[str, Any]:
+    """The description of a field that names a version of an extractor, or one of the others. What asks for it judges it."""
+    return {"enum": [*others, *EXTRACTORS]}
