@@ -45,28 +45,36 @@ class LinePipe:
         os.set_blocking(self._to, False)
         os.set_blocking(self._from, False)
         self._came = bytearray()
+        self._unsent = memoryview(b"")
 
     def ask(self, line: bytes, seconds: float) -> bytes:
         """Sends a line, none where it is empty, and waits for one. Raises TimedOut, Ended, TooLong."""
+        self._unsent = memoryview(line)
         deadline = monotonic() + seconds
-        unsent = memoryview(line)
         with selectors.DefaultSelector() as selector:
             selector.register(self._from, selectors.EVENT_READ)
-            if unsent:
+            if line:
                 selector.register(self._to, selectors.EVENT_WRITE)
             while b"\n" not in self._came:
-                if monotonic() >= deadline:
+                left = deadline - monotonic()
+                if left <= 0:
                     raise TimedOut
-                for ready, _ in selector.select(max(0.0, min(_TICK_SECONDS, deadline - monotonic()))) or [(None, 0)]:
-                    if ready is None:
-                        self._check_alive()
-                    elif ready.fd == self._from:
-                        self._take()
-                    elif not (unsent := unsent[self._send(unsent) :]):
-                        selector.unregister(self._to)
+                self._go_on(selector, min(_TICK_SECONDS, left))
         taken, _, rest = bytes(self._came).partition(b"\n")
         self._came = bytearray(rest)
         return taken
+
+    def _go_on(self, selector: selectors.BaseSelector, seconds: float) -> None:
+        """Sends and takes what can be, as soon as something can."""
+        ready = [key.fd for key, _ in selector.select(seconds)]
+        if not ready:
+            self._check_alive()
+        if self._from in ready:
+            self._take()
+        if self._to in ready:
+            self._send()
+            if not self._unsent:
+                selector.unregister(self._to)
 
     def close(self) -> None:
         """Ends the process and all that it started in its group, at once."""
@@ -78,13 +86,14 @@ class LinePipe:
                 with suppress(OSError):
                     stream.close()
 
-    def _send(self, unsent: memoryview) -> int:
+    def _send(self) -> None:
         try:
-            return os.write(self._to, unsent[:_CHUNK])
+            sent = os.write(self._to, self._unsent[:_CHUNK])
         except BlockingIOError:
-            return 0
+            return
         except BrokenPipeError:
             raise Ended(self._how()) from None
+        self._unsent = self._unsent[sent:]
 
     def _take(self) -> None:
         came = os.read(self._from, _CHUNK)
