@@ -27,6 +27,7 @@ _BEGINS_EVENTS = re.compile(rf"[\s>]*+{EVENTS_BEGUN}")
 _BEGINS_LIST = re.compile(r'[\s>]*+\[[\s>]*+\{[\s>]*+"type"[\s>]*+:[\s>]*+"(?P<type>[^"\n]*+)"')
 _CUT_OFF_MARKS = re.compile(r"`{1,2}\Z")
 _MOST_CUT_OFF_MARKS = 2
+_BLANK = re.compile(r"[\s>]*+")
 _BARE_MARKS = re.compile(r"(?:\n[ \t]*+>[ \t>]*+\r?(?=\n|\Z))*+")
 _NO_PROSE = re.compile(r"[ \t`;,\]}]*+\r?(?=\n|\Z)")
 
@@ -163,9 +164,19 @@ class _Search:
         return self._whole_lines(rule, marks.start, end, claim, quoted=marks.quoted)
 
     def _whole_lines(self, rule: str, start: int, end: int, claim: Claim, *, quoted: bool) -> Cut:
-        """With the heading above, and the bare quote marks below what is quoted."""
+        """With the heading above; and below, the bare quote marks of what is quoted, and tick marks too many."""
         marks = _BARE_MARKS.match(self._text, end) if quoted else None
-        return self._cut(rule, self._with_heading(start), marks.end() if marks else end, claim)
+        return self._cut(rule, self._with_heading(start), self._with_stray_ticks(marks.end() if marks else end), claim)
+
+    def _with_stray_ticks(self, end: int) -> int:
+        """The end of a line of bare tick marks directly below, if they close nothing, open nothing, and story follows."""
+        blank = _BLANK.match(self._text, end)
+        stray = self._fences.at(blank.end()) if blank else None
+        if stray is None or not stray.is_bare_line or stray.inside is None:
+            return end
+        opens_code = self._fences.story_fence(stray, stray.inside).closed
+        goes_on = _BLANK.fullmatch(self._text, stray.behind) is None
+        return stray.behind if goes_on and not opens_code else end
 
     def _cut(self, rule: str, start: int, end: int, claim: Claim) -> Cut:
         self._cut_before = end

@@ -28,7 +28,6 @@ _PAYLOAD_BELOW = re.compile(rf"[\s>]*+{_BEGINS_PAYLOAD}")
 _LINE_TO_TICKS = re.compile(r'(?:[^"`\n]++|"(?:[^"\\\n]++|\\.)*+"|"[^\n]*+|`{1,2}+(?!`))*+')
 _TO_TICKS = re.compile(r'(?:[^"`]++|"(?:[^"\\\n]++|\\.)*+"|"[^\n]*+|`{1,2}+(?!`))*+')
 
-
 _JSON_ENDS = ("}", "]", '"', "”")
 
 
@@ -84,6 +83,11 @@ class Fences:
         if ending == len(self.marks):
             return None, False
         return self.marks[ending], not _opens_another(self.marks[ending])
+
+    def at(self, place: int) -> Marks | None:
+        """The marks at this place, if any are."""
+        number = bisect_left(self._places, place)
+        return self.marks[number] if self._places[number : number + 1] == [place] else None
 
     def _endings(self) -> list[int]:
         """For each run of marks, and behind the last, the number of the first from there that can end a fence."""

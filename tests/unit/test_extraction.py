@@ -225,8 +225,8 @@ def test_an_integer_that_the_log_cannot_hold_is_a_number_all_the_same() -> None:
         ("99999999999999999999", 1e20),
         ("-1" + "0" * 30, -1e30),
     ):
-        (event,) = extract(f'```state\n{{"events": [{{"type": "x", "value": {digits}}}]}}\n```').proposal
-        assert event == {"type": "x", "value": value}  # type: ignore[comparison-overlap]
+        extraction = extract(f'```state\n{{"events": [{{"type": "x", "value": {digits}}}]}}\n```')
+        assert events_of(extraction) == [{"type": "x", "value": value}]
 
 
 @pytest.mark.parametrize(
@@ -240,7 +240,7 @@ UNITS = [
     "{", "[", "```state", "```state\n", "```json\n", "```\n", '"', "[Reminder: ", "[Reminder: x]\n", ">", ">\n", "> {",
     "> {\n", '{"events":[', '{"events":[\n', "<think>", "<think></think>", "State\n", f"{texts.HEADING_FACTS}\n",
     f"{texts.HEADING_FACTS}\n  a\n\nx\n", '\\"', "Scene: ", "Scene: x\n", '```json{\\"', '```json{"', '"```json{"',
-    "```state{", "```{ x ```y ", f"```state\n{BLOCK}\n```\n\n", f"{BLOCK}\n", f"{BLOCK}\nx\n", "set_scene(x)\n", "[]",
+    "```state{", "```{ x ```y ", f"{BLOCK}\n```\n```json\n", f"```state\n{BLOCK}\n```\n\n", f"{BLOCK}\n", f"{BLOCK}\nx\n", "set_scene(x)\n", "[]",
     "[x] ", "{}\n", "“", "```state\n{“", " ", "\n", "x", "**]", "{\nx\n", '{"a":\n', "```py\nx\n```\n", "```py\n",
     f"{TEXTS['LENGTH_HINT']}\n", f"[{texts.LENGTH_OPENING} x]\n{TEXTS['CONTINUE_HINT']}\n",
 ]  # fmt: skip
