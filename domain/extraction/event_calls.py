@@ -16,6 +16,8 @@ def event_calls(reading: Reading, context: Context) -> list[Cut]:
     A sentence that was wrapped so that a line begins so goes as well. The story's own code stays.
     """
     cuts: list[Cut] = []
+    if "(" not in reading.text:
+        return cuts
     fences = iter(reading.fences.story)
     fence = next(fences, None)
     for called in _CALL.finditer(reading.text):

@@ -15,14 +15,13 @@ OWN = (JSON, BARE)
 
 _BEGINS_PAYLOAD = r"(?:\{|\[[\s>]*+(?:[{\[\]\"“]|\Z))"
 _MARKS = re.compile(
-    rf"""(?:^(?P<lead>[ \t>]*+))?+
-    (?P<ticks>`{{3,}}+)[ \t]*+(?P<label>[^\s`{{\["“]*+)
+    rf"""`{{3,}}+(?P<behind>)[ \t]*+(?P<label>[^\s`{{\["“]*+)
     (?:(?P<payload>(?=[ \t]*+{_BEGINS_PAYLOAD}))
     | [ \t\r]*+(?P<ends_line>(?=\n|\Z))
     | (?P<closed_at_once>(?=[ \t]*+`{{3,}}+[ \t\r]*+(?:\n|\Z)))
     | (?P<words>[^`\n]*+(?:\n|\Z))
     | )""",
-    re.MULTILINE | re.VERBOSE,
+    re.VERBOSE,
 )
 _PAYLOAD_BELOW = re.compile(rf"[\s>]*+{_BEGINS_PAYLOAD}")
 _LINE_TO_TICKS = re.compile(r'(?:[^"`\n]++|"(?:[^"\\\n]++|\\.)*+"|"[^\n]*+|`{1,2}+(?!`))*+')
@@ -128,22 +127,30 @@ class Fences:
 
 
 def _marks(text: str, found: re.Match[str]) -> Marks:
-    lead = found["lead"]
+    lead = _lead(text, found.start())
     label = found["label"].lower()
     label = label.removesuffix(":") or label
     return Marks(
+        found.start() if lead is None else found.start() - len(lead),
         found.start(),
-        found.start("ticks"),
-        found.end("ticks"),
+        found.start("behind"),
         label,
-        _inside(text, found, label),
+        _inside(text, found, label, starts_line=lead is not None),
         lead is not None,
         lead is not None and ">" in lead,
         found["ends_line"] is not None,
     )
 
 
-def _inside(text: str, found: re.Match[str], label: str) -> int | None:
+def _lead(text: str, ticks: int) -> str | None:
+    """The white space and quote marks before tick marks that start their line, None for those that do not."""
+    start = ticks
+    while start and text[start - 1] in " \t>":
+        start -= 1
+    return text[start:ticks] if start == 0 or text[start - 1] == "\n" else None
+
+
+def _inside(text: str, found: re.Match[str], label: str, *, starts_line: bool) -> int | None:
     """Where the fence that opens there begins to hold something.
 
     One of ours opens where it starts its line and its label ends it, or anywhere straight before a payload. Any other
@@ -153,7 +160,7 @@ def _inside(text: str, found: re.Match[str], label: str) -> int | None:
     if ours and found["payload"] is not None:
         return found.end()
     below = min(found.end() + 1, len(text))
-    if found["lead"] is None:
+    if not starts_line:
         is_payload = label in (STATE, JSON) and found["ends_line"] is not None and _PAYLOAD_BELOW.match(text, below)
         return below if is_payload else None
     if found["ends_line"] is not None:

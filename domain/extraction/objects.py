@@ -31,7 +31,7 @@ def objects(text: str) -> list[Object]:
     ends: dict[int, int] = {}
     begun: list[tuple[int, int]] = []
     at = 0
-    for found in _LINE_BRACE.finditer(text):
+    for found in _LINE_BRACE.finditer(text) if "{" in text else ():
         begun.append((found.start(), found.end()))
         if found.end() >= at:
             at = _read(text, found.end(), ends)

@@ -16,6 +16,7 @@ Kind = Literal["blank", "heading", "entry", "other"]
 _HEADINGS = frozenset(undressed(heading) for heading in texts.STATE_HEADINGS)
 _LONGEST_HEADING = 80
 _HEADING = re.compile("|".join(map(re.escape, sorted(_HEADINGS))).replace(":", "[*_`]*+:"))
+_HEADING_WORDS = tuple(heading.removesuffix(":") for heading in sorted(_HEADINGS))
 _QUOTE_MARK = re.compile(r"[ \t]*+>[ \t]?")
 _INDENTED = re.compile(r"[ \t]")
 _SCENE = re.compile(rf"[ \t>]*+[#*_]*+{re.escape(texts.SCENE_LABEL)}")
@@ -36,6 +37,8 @@ def pasted_state(reading: Reading, _: Context) -> list[Cut]:
     text = reading.text
     cuts: list[Cut] = []
     at = 0
+    if not any(words in text for words in _HEADING_WORDS):
+        return cuts
     while found := _HEADING.search(text, at):
         line = _line_around(text, found.start())
         at = max(line.end, found.end())

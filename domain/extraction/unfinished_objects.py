@@ -7,7 +7,7 @@ from domain.extraction.blocks import EVENTS_BEGUN
 from domain.extraction.fences import OWN
 from domain.extraction.json_lines import json_run
 from domain.extraction.payload import Undecodable, decode
-from domain.extraction.proposals import unquoted
+from domain.extraction.proposals import EVENTS, unquoted
 from domain.extraction.reading import Reading
 
 _BEGUN = re.compile(rf"^[ \t>]*+(?={EVENTS_BEGUN})(?P<brace>\{{)", re.MULTILINE)
@@ -16,7 +16,7 @@ _BEGUN = re.compile(rf"^[ \t>]*+(?={EVENTS_BEGUN})(?P<brace>\{{)", re.MULTILINE)
 def unfinished_objects(reading: Reading) -> dict[int, int]:
     """The start of the line on which each begins, from its outer brace on, by the end of its last line of JSON."""
     text = reading.text
-    if not _BEGUN.search(text):
+    if f'"{EVENTS}"' not in text or not _BEGUN.search(text):
         return {}
     known = sorted((*_code(reading), *_read_already(reading)))
     found: dict[int, int] = {}

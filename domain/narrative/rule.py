@@ -28,12 +28,12 @@ RULE_IDS = (
 
 def state_rule() -> str:
     """The rule as it stands in a prompt: the same text always."""
-    return "\n".join((RULE_OPENING, _fenced(EXAMPLE), vocabulary_rule()))
+    return "\n".join((RULE_OPENING, _fenced(EXAMPLE), RULE_IDS, vocabulary()))
 
 
-def vocabulary_rule() -> str:
-    """The part of the rule that says which events there are."""
-    return "\n".join((RULE_IDS, *(vocabulary_line(kind) for kind in VOCABULARY.values())))
+def vocabulary() -> str:
+    """Every type, a line each."""
+    return "\n".join(vocabulary_line(kind) for kind in VOCABULARY.values())
 
 
 def vocabulary_line(kind: EventType) -> str:

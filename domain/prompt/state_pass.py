@@ -12,7 +12,7 @@ from domain.installation import Settings
 from domain.narrative.document import Document
 from domain.narrative.proposal_schema import proposal_schema
 from domain.narrative.rendering import render
-from domain.narrative.rule import vocabulary_rule
+from domain.narrative.rule import vocabulary
 from domain.ports import TokenCounter
 from domain.prompt import texts
 from domain.prompt.budget import MESSAGE_OVERHEAD, SEPARATOR, Budget, budget_for
@@ -76,7 +76,7 @@ def _sections(document: Document, under: HistoryNode, prose: str) -> tuple[Secti
     story = "\n\n".join((texts.BLOCK_ALONE_HEADING, *action, prose))
     sections = (
         Section("narrator_prompt", texts.BLOCK_ALONE_PROMPT, ""),
-        Section("state_rule", vocabulary_rule(), ""),
+        Section("state_rule", f"{texts.BLOCK_ALONE_RULE}\n{vocabulary()}", ""),
         Section("state", render(document), ""),
         Section("history", story, ""),
         Section("state_reminder", texts.BLOCK_ALONE_QUESTION, ""),

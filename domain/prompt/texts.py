@@ -80,6 +80,13 @@ BLOCK_ALONE_PROMPT = (
 )
 """Opens the second request, which asks for the block alone."""
 
+BLOCK_ALONE_RULE = (
+    "Answer with one JSON object that holds a list of events, an empty one if nothing changed. What is established "
+    "exists already and is not created again: use its ids. Only what this part of the story names for the first time is "
+    "created, under a short slug of its name. These are the events:"
+)
+"""Says in the second request what to answer; names no id, since a narrator copies what it sees."""
+
 BLOCK_ALONE_HEADING = "The newest part of the story:"
 BLOCK_ALONE_QUESTION = "Which state events does this part of the story make true? Answer with the JSON object alone."
 """Ends the second request."""
