@@ -59,8 +59,8 @@ def _figures(home: Path, replies: int, times: int) -> Iterator[Figure]:
         )
         yield told(f"extractor {candidate}, {what}: {many[0]['replies']:,.0f} replies", note)
         yield told(f"extractor {candidate}: times the reading and decoding", f"{seconds / decoded:.1f}")
-        alone = median(said["alone"] for said in many)
-        yield told(f"extractor {candidate}: times the extractor alone", f"{seconds / alone:.1f}   ({alone:.2f} s)")
+        alone = f"{median(said['alone'] for said in many):.2f} s"
+        yield told(f"extractor {candidate}: of that, the extractor alone", alone)
         more = median(said["megabytes"] for said in many) - few["megabytes"]
         yield at_most(
             f"extractor {candidate}: memory that {many[0]['replies']:,.0f} replies add to {few['replies']:,.0f}",
