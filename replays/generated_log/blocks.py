@@ -16,12 +16,15 @@ _KNOWN = 12
 
 _KINDS = {"create": 3.0, "give": 3.0, "fact": 3.0, "status": 2.0, "scene": 1.0, "thread": 1.0, "nonsense": 0.5}
 
+_REPEATED = (texts.STATE_REMINDER, texts.CONTINUE_HINT, texts.LENGTH_HINT.format(ceiling=200, floor=80))
+"""What is repeated of our own words. Only the newer extractor knows all of them."""
+
 Event = dict[str, object]
 
 
 def below_the_prose(dice: Dice, prose: Prose) -> str:
     """What follows the prose of a reply, often nothing."""
-    echo = f"\n\n{texts.STATE_REMINDER}" if dice.happens(_ECHO) else ""
+    echo = f"\n\n{dice.choice(_REPEATED)}" if dice.happens(_ECHO) else ""
     if not dice.happens(_BLOCK):
         return echo
     events = [_event(dice, prose) for _ in range(dice.whole(*_EVENTS))]

@@ -5,11 +5,16 @@ from pathlib import Path
 
 from adapters.event_log.database import Database
 from adapters.event_log.log import SqlEventLog
+from replays.adopting import adopt_whole_history
 from replays.generated_log.chance import SeededNames, StoryTime
 from replays.generated_log.installation import Installation, Progress, Size
+from replays.history import campaigns
+from replays.reading import Released
 
 EVENTS_A_CAMPAIGN = 1000
 _FEWEST_CAMPAIGNS = 4
+_FORMER = "1"
+"""The extractor that one story goes back to."""
 
 
 class StoreNotEmpty(Exception):
@@ -36,4 +41,17 @@ def write(
     with closing(SqlEventLog(store, clock, SeededNames(seed, "events"))) as log:
         if log.max_position() > 0:
             raise StoreNotEmpty(str(store))
-        return Installation(log, clock, seed, size).play(progress)
+        written = Installation(log, clock, seed, size).play(progress)
+        return written + _read_anew(log)
+
+
+def _read_anew(log: SqlEventLog) -> int:
+    """Puts the former extractor in force for the whole history of the oldest story that it reads otherwise.
+
+    How many events that appends.
+    """
+    before = log.max_position()
+    for campaign in campaigns(log, before):
+        if adopt_whole_history(log, campaign, Released(_FORMER)).readings:
+            break
+    return log.max_position() - before
