@@ -36,7 +36,7 @@ class Brackets:
 
     def _read(self) -> None:
         innermost = -1
-        for found in _MARK.finditer(self._text):
+        for found in _MARK.finditer(self._text) if "[" in self._text else ():
             at = found.start()
             if found[0] == "[":
                 self._outer[at] = innermost

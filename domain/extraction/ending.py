@@ -63,6 +63,15 @@ class Ending:
             self._fences.pop()
         return self._fences[-1] if self._fences else None
 
+    def top_of_empty_fences(self) -> int:
+        """The start of the last fence; of the topmost, where fences of its label hold nothing but each other."""
+        start = self.end
+        for fence in reversed(self._fences):
+            if fence.marks.label != self._fences[-1].marks.label or self.text[fence.inside : start].strip():
+                break
+            start = fence.marks.start
+        return start
+
     def bracket(self, rule: str, is_ours: Callable[[str], bool]) -> Cut | None:
         """The cut of the first bracket at the end whose words are ours. What was refused once is not read again.
 

@@ -32,27 +32,22 @@ _AT_A_PLACE = re.compile(r"\(at [^\n]*\)[.*_]*")
 def unfinished_block(ending: Ending) -> Cut | None:
     """A block that the output limit cut off: from its outer brace, or the fence that holds a beginning of it or nothing."""
     start = ending.unfinished_objects.get(ending.end)
-    if start is None:
-        start = _unfinished_fence(ending)
-    if start is None:
-        return None
-    return Cut(UNFINISHED_BLOCK, start, ending.end, Claim(_block(ending, start), None))
-
-
-def _unfinished_fence(ending: Ending) -> int | None:
+    if start is not None:
+        return _unfinished(ending, start, start)
     fence = ending.last_fence
     if fence is None or ending.end - fence.inside > _LONGEST_BEGINNING:
         return None
     held = "".join(ending.text[fence.inside : ending.end].split())
     held = held.replace(">", "") if fence.marks.quoted else held
-    is_cut_off = not held if fence.marks.label == STATE else bool(held) and _BEGINNING.startswith(held)
-    return fence.marks.start if is_cut_off and fence.marks.label in (STATE, *OWN) else None
+    if fence.marks.label == STATE and not held:
+        return _unfinished(ending, ending.top_of_empty_fences(), ending.end)
+    is_beginning = bool(held) and fence.marks.label in (STATE, *OWN) and _BEGINNING.startswith(held)
+    return _unfinished(ending, fence.marks.start, fence.inside) if is_beginning else None
 
 
-def _block(ending: Ending, start: int) -> str:
-    fence = ending.last_fence
-    inside = fence.inside if fence is not None and fence.marks.start == start else start
-    return ending.text[inside : ending.end].strip(" \t\r\n>")
+def _unfinished(ending: Ending, start: int, inside: int) -> Cut:
+    block = ending.text[inside : ending.end].strip(" \t\r\n>")
+    return Cut(UNFINISHED_BLOCK, start, ending.end, Claim(block, None))
 
 
 def leftover(ending: Ending) -> Cut | None:
@@ -101,4 +96,4 @@ def empty_fence(ending: Ending) -> Cut | None:
     fence = ending.last_fence
     if fence is None or fence.marks.label not in OWN or fence.inside < ending.end:
         return None
-    return Cut(EMPTY_FENCE, fence.marks.start, ending.end)
+    return Cut(EMPTY_FENCE, ending.top_of_empty_fences(), ending.end)

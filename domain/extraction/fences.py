@@ -15,7 +15,7 @@ OWN = (JSON, BARE)
 
 _BEGINS_PAYLOAD = r"(?:\{|\[[\s>]*+(?:[{\[\]\"“]|\Z))"
 _MARKS = re.compile(
-    rf"""`{{3,}}+(?P<behind>)[ \t]*+(?P<label>[^\s`{{\["“]*+)
+    rf"""```(?:`*+)(?P<behind>)[ \t]*+(?P<label>[^\s`{{\["“]*+)
     (?:(?P<payload>(?=[ \t]*+{_BEGINS_PAYLOAD}))
     | [ \t\r]*+(?P<ends_line>(?=\n|\Z))
     | (?P<closed_at_once>(?=[ \t]*+`{{3,}}+[ \t\r]*+(?:\n|\Z)))

@@ -6,11 +6,13 @@ At a line's start it is never inside a string, so that every object is found whe
 """
 
 import re
+from itertools import chain
 from typing import NamedTuple
 
 from domain.extraction.payload import MOST_NESTED
 
-_LINE_BRACE = re.compile(r"^[ \t>]*+(?=\{)", re.MULTILINE)
+_FIRST_BRACE = re.compile(r"(?P<lead>[ \t>]*+)\{")
+_LINE_BRACE = re.compile(rf"\n{_FIRST_BRACE.pattern}")
 _TO_MARK = re.compile(
     r'(?:[\s>,:]++|"(?:[^"\\\n]++|\\.)*+"|-?\d[\d.eE+-]*+|\[\s*+\]|true\b|false\b|null\b)*+(?P<mark>[{}\[\]])?+'
 )
@@ -31,10 +33,11 @@ def objects(text: str) -> list[Object]:
     ends: dict[int, int] = {}
     begun: list[tuple[int, int]] = []
     at = 0
-    for found in _LINE_BRACE.finditer(text) if "{" in text else ():
-        begun.append((found.start(), found.end()))
-        if found.end() >= at:
-            at = _read(text, found.end(), ends)
+    for found in chain(filter(None, [_FIRST_BRACE.match(text)]), _LINE_BRACE.finditer(text)):
+        brace = found.end("lead")
+        begun.append((found.start("lead"), brace))
+        if brace >= at:
+            at = _read(text, brace, ends)
     return _outermost(text, begun, ends)
 
 

@@ -14,7 +14,7 @@ from time import perf_counter
 import structlog
 from rich.console import Console
 
-from tests.bench import appending, reading, rebuilding, replaying, size, tree, turns
+from tests.bench import appending, extraction, reading, rebuilding, replaying, size, tree, turns
 from tests.bench.prose import SEED
 from tests.bench.table import Figure, show
 
@@ -26,6 +26,7 @@ BENCHES: dict[str, tuple[str, Callable[..., list[Figure]]]] = {
     "rebuilding": ("5. Building the views anew", rebuilding.measure),
     "tree": ("6. Going about in the tree, with the work that it takes", tree.measure),
     "replaying": ("7. Replaying an extractor over every reply", replaying.measure),
+    "extraction": ("8. Extracting what is story", extraction.measure),
 }
 
 
