@@ -49,6 +49,8 @@ evidence: setup ## the slow proofs: an hour of what the suite does in minutes
 	FABULA_HTTP_EXAMPLES=1500 $(BIN)/python -m pytest --timeout 3600 tests/property/test_http_schemathesis.py
 	$(BIN)/python -m pytest --timeout 3600 tests/e2e tests/integration/test_small_narrator.py
 	FABULA_KILLS=30 FABULA_KILL_EVENTS=200000 $(BIN)/python -m pytest --timeout 3600 tests/integration/test_rebuilding.py -k killed
+	$(BIN)/uv pip install --quiet --python $(BIN)/python atheris==3.0.0
+	$(BIN)/python -m tests.fuzz.extraction -max_total_time=600
 	for seed in 1 2 3 4 5; do $(BIN)/python -m pytest --quiet --timeout 3600 --hypothesis-seed $$seed tests/property || exit 1; done
 
 clean: ## remove the environment and everything that was built
