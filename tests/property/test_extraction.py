@@ -182,3 +182,14 @@ def test_protocol_at_the_end_comes_off_in_any_order(story: str, tail: list[str],
     """Closed brackets and blocks in any order; what was cut off hides nothing above it."""
     extraction = extract(between.join([story, *tail]))
     assert extraction.prose == story
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    st.lists(st.sampled_from((*NEAR_MISSES, *TAILS)) | sentences, min_size=1, max_size=7),
+    st.sampled_from(["\n", "\n\n"]),
+    st.sampled_from(["1", "2"]),
+)
+def test_what_is_left_holds_nothing_more_to_take(lines: list[str], between: str, version: str) -> None:
+    prose = extract(between.join(lines), version).prose
+    assert extract(prose, version).prose == prose
