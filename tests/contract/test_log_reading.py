@@ -149,6 +149,7 @@ ASK: dict[str, Callable[[EventLog, str], object]] = {
     "state_as_of": lambda log, of: log.state_as_of(of, 1),
     "state_course": lambda log, of: log.state_course(of, 1),
     "reading": lambda log, of: log.reading(of, 1),
+    "judgement": lambda log, of: log.judgement(of, 1),
     "visual_profiles": lambda log, of: log.visual_profiles(of),
     "correct the state": lambda log, of: log.execute(correct_state(create("lamp"), campaign=of)),
     "adopt an extractor": lambda log, of: log.execute(adopt_from_now("2", campaign=of)),
@@ -178,6 +179,7 @@ class TestWhatIsNotThere:
             lambda: log.state(CAMPAIGN, node),
             lambda: log.state_course(CAMPAIGN, node),
             lambda: log.reading(CAMPAIGN, node),
+            lambda: log.judgement(CAMPAIGN, node),
         ]
         for question in questions:
             with pytest.raises(UnknownNode) as unknown:

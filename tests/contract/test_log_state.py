@@ -165,6 +165,19 @@ class TestTheStateAtANode:
         lit.execute(rewrite(2, "Wait."))
         assert states(lit) == {1: EMPTY, 2: EMPTY, 3: FOUND, 4: FOUND, 5: HELD, 6: FOUND, 7: EMPTY}
 
+    def test_of_a_narration_that_was_written_anew_keeps_its_block_judged_where_it_hangs(self, lit: EventLog) -> None:
+        lit.execute(go(4))
+        lit.execute(correct_state(create("sail")))
+        block = (give("lamp", "keeper"), give("sail", "keeper"), NOWHERE)
+        judged = lit.execute(rewrite(5, "She takes both.", proposed=block)).events[-1].event
+        assert isinstance(judged, ProposalJudged)
+        assert (judged.node, judged.turn, judged.outcome, judged.accepted) == (6, None, "partly_applied", block[:2])
+        assert [lit.state(CAMPAIGN, node).possessions for node in (4, 5, 6)] == [
+            {},
+            {"lamp": "keeper"},
+            {"lamp": "keeper", "sail": "keeper"},
+        ]
+
     def test_is_left_alone_where_a_text_is_mended(self, lit: EventLog) -> None:
         before = states(lit)
         lit.execute(correct(3, "Nothing is there."))
@@ -301,6 +314,28 @@ class TestHowAStateCameAbout:
         (corrected,) = lit.execute(correct_state(be("lamp", "lit"))).events
         assert corrected in lit.state_course(CAMPAIGN, 3)
         assert corrected not in lit.state_course(CAMPAIGN, 5)
+
+
+class TestTheJudgementInForce:
+    def test_is_that_of_the_narrations_block(self, lit: EventLog) -> None:
+        judged = tell(lit, "t_3", NOWHERE)
+        assert lit.judgement(CAMPAIGN, 7) == judged
+        assert [each.code for each in judged.refused] == ["unknown_reference"]
+
+    def test_is_there_for_every_narration_and_for_nothing_else(self, lit: EventLog) -> None:
+        tell(lit, "t_3")
+        lit.execute(rewrite(7, "Rain."))
+        lit.execute(correct_state(be("lamp", "lit")))
+        outcomes = [judged and judged.outcome for judged in (lit.judgement(CAMPAIGN, node) for node in range(1, 9))]
+        assert outcomes == [None, None, "applied", None, "applied", None, "absent", "absent"]
+
+    def test_is_the_newest_reading_of_a_narration_that_was_reread(self, lit: EventLog) -> None:
+        for extractor in ("2", "3"):
+            reading = reread(3, at=(1, 3), raw="It goes on.", extractor=extractor)
+            lit.execute(adopt(extractor, reading, version=version_of(lit)))
+            assert (lit.judgement(CAMPAIGN, 3), lit.reading(CAMPAIGN, 3)) == (reading, reading)
+        assert isinstance(lit.judgement(CAMPAIGN, 5), ProposalJudged)
+        assert lit.reading(CAMPAIGN, 5) is None
 
 
 class TestTheStateAsItWas:

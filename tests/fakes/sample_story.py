@@ -280,9 +280,12 @@ def accept(
     account: Accounting | None = None,
     proposed: Proposed = "absent",
 ) -> AcceptNarration:
-    block = orjson.dumps({"events": proposed}).decode() if isinstance(proposed, tuple) else None
-    extraction = replace(extract_plain(text), proposal=proposed, block=block)
+    extraction = replace(extract_plain(text), proposal=proposed, block=_block(proposed))
     return AcceptNarration(campaign, turn, text, reasoning, extraction, finish_reason, account)
+
+
+def _block(proposed: Proposed) -> str | None:
+    return orjson.dumps({"events": proposed}).decode() if isinstance(proposed, tuple) else None
 
 
 def correct_state(*events: Any, note: str = "", campaign: str = CAMPAIGN) -> CorrectState:
@@ -324,8 +327,8 @@ def go(node: int | None = None, *, save_point: str | None = None, campaign: str 
     return MoveHead(campaign, node, save_point)
 
 
-def rewrite(node: int, text: str, *, campaign: str = CAMPAIGN) -> ReviseNode:
-    return ReviseNode(campaign, node, text)
+def rewrite(node: int, text: str, *, campaign: str = CAMPAIGN, proposed: Proposed = "absent") -> ReviseNode:
+    return ReviseNode(campaign, node, text, proposed=proposed, block=_block(proposed))
 
 
 def correct(node: int, text: str, *, campaign: str = CAMPAIGN) -> CorrectText:

@@ -162,7 +162,7 @@ class Ask:
             case "go to a save point":
                 return MoveHead(self.campaign, save_point=point)
             case "write anew":
-                return ReviseNode(self.campaign, place, self.text)
+                return ReviseNode(self.campaign, place, self.text, proposed=self.proposed, block=self.text)
             case "correct":
                 return CorrectText(self.campaign, place, self.text)
             case "save":

@@ -2,7 +2,7 @@
 
 from contextlib import suppress
 from functools import reduce
-from typing import Any
+from typing import Any, TypeGuard
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -122,13 +122,18 @@ OUTCOMES = {
 """What may become of a block, by whether something of it was accepted and whether something was refused."""
 
 
+def is_narration(event: StoryEvent) -> TypeGuard[NarrationAccepted | NodeRevised]:
+    """Whether it makes one: of the narrator, or of the player who wrote one anew."""
+    return isinstance(event, NarrationAccepted) or (isinstance(event, NodeRevised) and event.kind == "narration")
+
+
 @OFTEN
 @given(STORY)
 def test_each_narration_is_followed_by_what_became_of_its_block(story: list[Ask]) -> None:
     events = events_of(story)
-    told = [(event, events[at + 1]) for at, event in enumerate(events) if isinstance(event, NarrationAccepted)]
+    told = [(event, events[at + 1]) for at, event in enumerate(events) if is_narration(event)]
     for narration, judged in told:
         assert isinstance(judged, ProposalJudged)
-        assert (judged.node, judged.turn) == (narration.node, narration.turn)
+        assert (judged.node, judged.turn) == (narration.node, getattr(narration, "turn", None))
         assert judged.outcome in OUTCOMES[bool(judged.accepted), bool(judged.refused)]
     assert len(told) == sum(isinstance(event, ProposalJudged) for event in events)

@@ -144,6 +144,7 @@ def at_node(log: EventLog, campaign: str, node: int) -> dict[str, object]:
         "state": outcome(lambda: log.state(campaign, node).to_bytes()),
         "state course": outcome(lambda: list(log.state_course(campaign, node))),
         "reading": outcome(lambda: log.reading(campaign, node)),
+        "judgement": outcome(lambda: log.judgement(campaign, node)),
         "floor": outcome(lambda: log.floor(campaign, node)),
         "line": outcome(lambda: list(log.line(campaign, node))),
         "line from 3": outcome(lambda: list(log.line(campaign, node, down_to=3))),

@@ -99,7 +99,8 @@ class PlainTree:
         self.clock = 0
         self.headed: dict[int, int] = {1: 0}
         self.states = PlainStates()
-        self.marks: dict[str, int] = {}
+        self.marks: set[str] = set()
+        self.blocks: dict[int, Events] = {}
         self.profiles: dict[str, VisualProfile] = {}
 
     def add(self, parent: int, kind: str, text: str, raw: str = "") -> int:
@@ -108,6 +109,14 @@ class PlainTree:
         self.nodes[parent].children.append(number)
         self.states.grow(number, parent)
         return number
+
+    def tell(self, node: int, block: Events) -> None:
+        self.blocks[node] = block
+        self.states.tell(node, block)
+
+    def replies(self) -> dict[int, Events]:
+        """The narrations of which there is a raw reply, with what was accepted of each when it was told."""
+        return {node: accepted for node, accepted in self.states.told.items() if self.nodes[node].raw}
 
     def go(self, head: int, tip: int) -> None:
         self.clock += 1
@@ -229,8 +238,8 @@ class StoryTreeMachine(RuleBasedStateMachine):
         events = marked(block, mark)
         self.log.execute(accept(turn, raw, campaign=CAMPAIGN, proposed=events or "absent"))
         node = self.model.add(parent, "narration", raw.strip(), raw)
-        self.model.states.tell(node, events)
-        self.model.marks[mark] = node
+        self.model.tell(node, events)
+        self.model.marks.add(mark)
         return node
 
     @precondition(lambda self: self.interrupted)
@@ -313,11 +322,15 @@ class StoryTreeMachine(RuleBasedStateMachine):
     @precondition(lambda self: len(self.model.nodes) > 1)
     @rule(target=places, data=st.data(), text=WORDS)
     def revise(self, data: st.DataObject, text: str) -> int:
+        """A narration that is written anew proposes what the original did, judged where it hangs."""
         original = data.draw(st.integers(2, len(self.model.nodes)))
-        self.log.execute(ReviseNode(CAMPAIGN, original, text))
+        block = tuple(self.model.blocks.get(original, ()))
+        self.log.execute(ReviseNode(CAMPAIGN, original, text, proposed=block or "absent"))
         it = self.model.nodes[original]
         assert it.parent is not None
         revised = self.model.add(it.parent, it.kind, text)
+        if it.kind == "narration":
+            self.model.tell(revised, block)
         self.model.go(revised, revised)
         return revised
 
@@ -337,7 +350,7 @@ class StoryTreeMachine(RuleBasedStateMachine):
                 self.log.execute(CorrectState(CAMPAIGN, events))
             return
         self.log.execute(CorrectState(CAMPAIGN, events))
-        self.model.marks[mark] = self.model.head
+        self.model.marks.add(mark)
 
     @rule(thing=THINGS, colour=WORDS)
     def look(self, thing: str, colour: str) -> None:
@@ -345,23 +358,24 @@ class StoryTreeMachine(RuleBasedStateMachine):
         self.log.execute(SetVisualProfile(CAMPAIGN, thing, profile))
         self.model.profiles[thing] = profile
 
-    @precondition(lambda self: self.model.states.told)
+    @precondition(lambda self: self.model.replies())
     @rule(data=st.data())
     def reread_narrations(self, data: st.DataObject) -> None:
         """An extractor is adopted that reads some narrations otherwise: other events, and less of the text."""
         extractor = f"x-{self._turn()}"
-        nodes = data.draw(st.sets(st.sampled_from(sorted(self.model.states.told)), max_size=4))
+        nodes = data.draw(st.sets(st.sampled_from(sorted(self.model.replies())), max_size=4))
         blocks = {node: marked(data.draw(BLOCKS), f"mark-{extractor}-{node}-") for node in sorted(nodes)}
         self._adopt(extractor, blocks, whole=False)
-        self.model.marks |= {f"mark-{extractor}-{node}-": node for node in blocks}
+        self.model.marks |= {f"mark-{extractor}-{node}-" for node in blocks}
 
-    @precondition(lambda self: self.model.states.told)
+    @precondition(lambda self: self.model.replies())
     @rule()
     def read_all_narrations_as_they_were_recorded(self) -> None:
-        self._adopt(f"first, {self._turn()}", self.model.states.told, whole=True)
+        self._adopt(f"first, {self._turn()}", self.model.replies(), whole=True)
 
     def _adopt(self, extractor: str, blocks: Mapping[int, Events], *, whole: bool) -> None:
         accepted = self.model.states.reread(blocks)
+        self.model.blocks |= blocks
         readings = [self._reading(extractor, node, accepted[node], whole=whole) for node in blocks]
         version = self.log.read(0, 10_000, stream=CAMPAIGN)[-1].version
         self.log.execute(AdoptExtractor(CAMPAIGN, extractor, "whole_history", tuple(readings), version))
@@ -427,8 +441,8 @@ class StoryTreeMachine(RuleBasedStateMachine):
         here = {status for status in self.model.states.at[self.model.head]["entities"].values() if status}
         assert [mark for mark in here if mark not in sent] == []
         # What was refused of the newest block is told of, whether or not that is in the state.
-        refused = self.model.head if not self.model.is_player(self.model.head) else line[-2]
-        elsewhere = {mark for mark, node in self.model.marks.items() if node != refused} - here
+        newest = self.model.blocks.get(line[-2] if self.model.is_player(self.model.head) else line[-1], ())
+        elsewhere = self.model.marks - here - {event.get("status", "") for event in newest}
         assert [mark for mark in elsewhere if mark in sent] == []
 
 
