@@ -5,6 +5,7 @@ last line is found once for the whole text, or remembered as refused, so that th
 """
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 
 from domain.extraction.blocks import BLOCK, UNFINISHED_BLOCK
 from domain.extraction.brackets import Bracket, Brackets
@@ -63,11 +64,11 @@ class Ending:
             self._fences.pop()
         return self._fences[-1] if self._fences else None
 
-    def top_of_empty_fences(self) -> int:
+    def top_of_empty_fences(self, last: StoryFence) -> int:
         """The start of the last fence; of the topmost, where fences of its label hold nothing but each other."""
-        start = self.end
-        for fence in reversed(self._fences):
-            if fence.marks.label != self._fences[-1].marks.label or self.text[fence.inside : start].strip():
+        start = last.marks.start
+        for fence in islice(reversed(self._fences), 1, None):
+            if fence.marks.label != last.marks.label or self.text[fence.inside : start].strip():
                 break
             start = fence.marks.start
         return start
@@ -129,8 +130,14 @@ def ending(rules: Sequence[EndRule]) -> Rule:
 
     def from_the_end(reading: Reading, _: Context) -> list[Cut]:
         left = Ending(reading)
-        while cut := next((cut for rule in rules if (cut := rule(left)) is not None), None):
+        while (cut := _first(rules, left)) is not None:
             left.take(cut)
         return left.cuts[::-1]
 
     return from_the_end
+
+
+def _first(rules: Sequence[EndRule], left: Ending) -> Cut | None:
+    """The first cut that a rule finds. One that takes nothing off would be found for ever, and is none."""
+    found = (rule(left) for rule in rules)
+    return next((cut for cut in found if cut is not None and cut.start < left.end), None)

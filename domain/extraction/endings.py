@@ -40,7 +40,7 @@ def unfinished_block(ending: Ending) -> Cut | None:
     held = "".join(ending.text[fence.inside : ending.end].split())
     held = held.replace(">", "") if fence.marks.quoted else held
     if fence.marks.label == STATE and not held:
-        return _unfinished(ending, ending.top_of_empty_fences(), ending.end)
+        return _unfinished(ending, ending.top_of_empty_fences(fence), ending.end)
     is_beginning = bool(held) and fence.marks.label in (STATE, *OWN) and _BEGINNING.startswith(held)
     return _unfinished(ending, fence.marks.start, fence.inside) if is_beginning else None
 
@@ -96,4 +96,4 @@ def empty_fence(ending: Ending) -> Cut | None:
     fence = ending.last_fence
     if fence is None or fence.marks.label not in OWN or fence.inside < ending.end:
         return None
-    return Cut(EMPTY_FENCE, ending.top_of_empty_fences(), ending.end)
+    return Cut(EMPTY_FENCE, ending.top_of_empty_fences(fence), ending.end)

@@ -183,6 +183,12 @@ def test_the_extractor_1_knows_none_of_the_numbered_rules(tail: str) -> None:
     assert extract(raw, "2").prose == STORY
 
 
+def test_a_quoted_fence_that_holds_bare_marks_is_taken_off_once() -> None:
+    assert extract(f"{STORY}\n\n> ```state\n>").prose == STORY
+    assert extract(f"{STORY}\n\n> ```json\n>").prose == STORY
+    assert extract(f"{STORY}\n\n> ```json\n>", "1").prose == f"{STORY}\n\n> ```json"
+
+
 def test_another_vocabulary_makes_other_calls_and_lists() -> None:
     context = Context(event_types=frozenset({"light_lamp"}))
     assert extract(f"{STORY}\nlight_lamp(x)", context=context).prose == STORY
