@@ -3,12 +3,14 @@
 A sentinel is a word that stands nowhere else. Each is planted at a place of one line, and looked for in every place that
 a later part of Fabula may carry text through. A part that can carry text adds a `Sentinel` (how text comes in) or a
 `Carrier` (where it may come out); every sentinel is then looked for in every carrier, with the positive control that on
-its own line it is there.
+its own line it is there, and only where such a thing comes out.
 """
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
@@ -55,23 +57,76 @@ class Tale:
         answer = self.player.server.client.patch(f"{self.player.path}/nodes/{node}", json={"text": text})
         assert answer.status_code == 200, answer.text
 
+    def correct_state(self, *events: Any) -> None:
+        answer = self.player.post("/state/corrections", {"events": events})
+        assert answer.status_code == 201, answer.text
+
+    def life(self, part: str) -> str:
+        """What ever changed in a part of the state along the line; or what is said where the line has no such part."""
+        answer = self.player.server.client.get(f"{self.player.path}/state/history", params={"path": part})
+        assert answer.status_code in (200, 422), answer.text
+        return answer.text
+
+    def show(self, entity: str, style_notes: str) -> None:
+        path = f"{self.player.path}/visual-profiles/{entity}"
+        answer = self.player.server.client.put(path, json={"style_notes": style_notes})
+        assert answer.status_code == 200, answer.text
+
 
 def _ok(answer: httpx.Response) -> int:
     assert answer.status_code == 200, answer.text
     return int(answer.json()["node"])
 
 
+def block(*events: Any) -> str:
+    """State events as the narrator sends them, under some prose."""
+    return f"It goes on.\n\n```state\n{json.dumps({'events': events})}\n```"
+
+
+def make(entity: str, name: str, kind: str = "item") -> dict[str, Any]:
+    return {"type": "create_entity", "entity": entity, "entity_type": kind, "name": name}
+
+
+def scene(summary: str, *present: str) -> dict[str, Any]:
+    return {"type": "set_scene", "summary": summary, "present": present}
+
+
+def establish(predicate: str) -> dict[str, Any]:
+    return {"type": "add_fact", "predicate": predicate}
+
+
+def let_go(item: str) -> dict[str, Any]:
+    """Refused, where there is no such thing."""
+    return {"type": "set_possession", "item": item, "owner": None}
+
+
+PROMPT, RECORD, STORY = "the prompt", "the prompt record", "the story"
+STATE, LIFE, PROPOSALS, SCENE = "the state", "the life of the state", "the proposals", "the scene packet"
+
+TOLD = frozenset({PROMPT, RECORD, STORY})
+"""Where text of the story comes out."""
+
+CORRECTED = frozenset({PROMPT, RECORD, STATE, LIFE})
+"""Where what is so by the player's hand comes out."""
+
+PROPOSED = CORRECTED | {PROPOSALS}
+"""Where what is so by a narrator's block comes out."""
+
+NOWHERE = frozenset[str]()
+
+
 @dataclass(frozen=True)
 class Sentinel:
     """A word, and how it comes into a story. `plant` begins and ends on the line that keeps it.
 
-    `stays`: whether the line itself goes on saying it; one that was corrected away or written anew is gone from there too.
+    `reaches`: where it comes out on that line when all the others have been planted too; nowhere, for one that was
+    corrected away, written anew or left behind.
     """
 
     name: str
     word: str
     plant: Callable[[Tale, str], object]
-    stays: bool = True
+    reaches: frozenset[str] = TOLD
 
 
 @dataclass(frozen=True)
@@ -122,6 +177,54 @@ def _plant_partial(tale: Tale, word: str) -> None:
     _ok(tale.player.retry())
 
 
+def _plant_refused(tale: Tale, word: str) -> None:
+    """What was refused of a block is told of on the next turn alone."""
+    tale.act("I drop it", block(let_go(word)))
+    tale.act("I look for it")
+
+
+def _plant_state_written_anew(tale: Tale, word: str) -> None:
+    """The words of the narration are the player's then, and what it changed stays."""
+    tale.revise(tale.act("I rest", block(make("thing-2", word))), "Night falls.")
+
+
+def _plant_rejected_state(tale: Tale, word: str) -> None:
+    tale.act("I wait", block(make("thing-3", word), establish(f"{word} hums")))
+    tale.retry("Nothing comes of it.")
+
+
+def _plant_rejected_refusal(tale: Tale, word: str) -> None:
+    tale.act("I wait", block(let_go(word)))
+    tale.retry("Nothing comes of it.")
+
+
+def _plant_undone_scene(tale: Tale, word: str) -> None:
+    tale.act("I go astray", block(scene(f"Within the {word}.")))
+    assert tale.player.post("/undo").status_code == 200
+
+
+def _plant_partial_block(tale: Tale, word: str) -> None:
+    came, missing = block(make("thing-4", word)).rsplit("}", 1)
+    tale.model.script(Reply(deltas=(came, "}" + missing), cut_after=1))
+    assert tale.player.act("I step back").status_code == 502
+    tale.model.script(Reply("The floor holds."))
+    _ok(tale.player.retry())
+
+
+def _plant_correction_above(tale: Tale, word: str) -> None:
+    """A node is corrected from which the line has gone on already: that was told without it."""
+    above, below = tale.act("I count"), tale.act("I count again")
+    tale.go(above)
+    tale.correct_state(establish(f"{word} was there"))
+    tale.go(below)
+
+
+def _plant_look(tale: Tale, word: str) -> None:
+    """How an entity looks is said for every line, and seen where there is that entity."""
+    tale.act("I turn round", block(make("figure-1", "Somebody", "character"), scene("Somebody waits.", "figure-1")))
+    tale.show("figure-1", f"Drawn as {word}.")
+
+
 SENTINELS = (
     Sentinel("narration", "quillhaven", lambda tale, word: tale.act("I look up", f"The {word} glows.")),
     Sentinel("words", "brasswick", lambda tale, word: tale.act(f"I take the {word}")),
@@ -137,18 +240,45 @@ SENTINELS = (
         "saltgrave",
         lambda tale, word: tale.correct(tale.act("I read", "A name."), f"The name is {word}."),
     ),
-    Sentinel("corrected away", "mirrormoss", _plant_corrected_away, stays=False),
-    Sentinel("written anew away", "crookstaff", _plant_revised_away, stays=False),
-    Sentinel("action written anew away", "palewater", _plant_revised_action_away, stays=False),
-    Sentinel("rejected take", "hollowbrook", _plant_rejected_take, stays=False),
-    Sentinel("undone turn", "ashbourne", _plant_undone, stays=False),
-    Sentinel("partial reply", "dunmarrow", _plant_partial, stays=False),
+    Sentinel("corrected away", "mirrormoss", _plant_corrected_away, NOWHERE),
+    Sentinel("written anew away", "crookstaff", _plant_revised_away, NOWHERE),
+    Sentinel("action written anew away", "palewater", _plant_revised_action_away, NOWHERE),
+    Sentinel("rejected take", "hollowbrook", _plant_rejected_take, NOWHERE),
+    Sentinel("undone turn", "ashbourne", _plant_undone, NOWHERE),
+    Sentinel("partial reply", "dunmarrow", _plant_partial, NOWHERE),
+    Sentinel("entity", "gallowmere", lambda tale, word: tale.act("I find it", block(make("thing-1", word))), PROPOSED),
+    Sentinel("fact", "wintersedge", lambda tale, word: tale.act("I ask", block(establish(f"{word} burns"))), PROPOSED),
+    Sentinel(
+        "corrected state", "ravenscar", lambda tale, word: tale.correct_state(establish(f"{word} sinks")), CORRECTED
+    ),
+    Sentinel("state of a narration written anew", "larkenby", _plant_state_written_anew, CORRECTED),
+    Sentinel("refused change", "oldenfirth", _plant_refused, frozenset({PROPOSALS})),
+    Sentinel("state of a rejected take", "grimsdale", _plant_rejected_state, NOWHERE),
+    Sentinel("refused change of a rejected take", "hazelmoor", _plant_rejected_refusal, NOWHERE),
+    Sentinel("undone scene", "stonewyke", _plant_undone_scene, NOWHERE),
+    Sentinel("block of a partial reply", "eldercombe", _plant_partial_block, NOWHERE),
+    Sentinel("state corrected above the line", "featherlow", _plant_correction_above, NOWHERE),
+    Sentinel("look", "marrowick", _plant_look, frozenset({SCENE})),
+    # Last, since each scene replaces the one before.
+    Sentinel(
+        "scene",
+        "candlewood",
+        lambda tale, word: tale.act("I look round", block(scene(f"Under the {word}.", "figure-1"))),
+        PROPOSED | {SCENE},
+    ),
 )
 
+PARTS = ("entities", "facts", "scene")
+"""The parts of the state that sentinels are planted in."""
+
 CARRIERS = (
-    Carrier("the prompt", lambda tale: tale.model.narrations[-1].body.decode()),
-    Carrier("the story", lambda tale: str(tale.player.get("/story", limit=500))),
-    Carrier("the prompt record", lambda tale: str(tale.player.get(f"/nodes/{tale.head()}/prompt"))),
+    Carrier(PROMPT, lambda tale: tale.model.narrations[-1].body.decode()),
+    Carrier(STORY, lambda tale: str(tale.player.get("/story", limit=500))),
+    Carrier(RECORD, lambda tale: str(tale.player.get(f"/nodes/{tale.head()}/prompt"))),
+    Carrier(STATE, lambda tale: str(tale.player.get("/state"))),
+    Carrier(LIFE, lambda tale: "".join(tale.life(part) for part in PARTS)),
+    Carrier(PROPOSALS, lambda tale: str(tale.player.get("/state/proposals", limit=500))),
+    Carrier(SCENE, lambda tale: str(tale.player.get("/scene-packet"))),
 )
 
 
@@ -161,17 +291,16 @@ def tale(server: ServerProcess, model: ScriptedModelServer) -> Tale:
     return tale
 
 
-def carriers_with(tale: Tale, *words: str) -> dict[str, set[str]]:
+def carriers_with(tale: Tale, *words: str) -> dict[str, frozenset[str]]:
     """For each word, which carriers hold it once another turn was taken where the story stands."""
     tale.act("I go on")
     carried = {carrier.name: carrier.carried(tale) for carrier in CARRIERS}
-    return {word: {name for name, text in carried.items() if word in text} for word in words}
+    return {word: frozenset(name for name, text in carried.items() if word in text) for word in words}
 
 
-EVERYWHERE = {carrier.name for carrier in CARRIERS}
 WORDS = [sentinel.word for sentinel in SENTINELS]
-NOWHERE: dict[str, set[str]] = {word: set() for word in WORDS}
-ON_THEIR_LINE = {sentinel.word: EVERYWHERE if sentinel.stays else set() for sentinel in SENTINELS}
+ON_THEIR_LINE = {sentinel.word: sentinel.reaches for sentinel in SENTINELS}
+ON_NO_LINE = dict.fromkeys(WORDS, NOWHERE)
 
 
 def test_no_word_stands_in_another() -> None:
@@ -192,19 +321,19 @@ def test_what_stands_on_one_line_reaches_no_other_and_comes_back_with_its_line(
     for number in range(TURNS_ASIDE):
         tale.act(f"I turn aside {number}")
     tale.retry("Another turn.")
-    assert carriers_with(tale, *WORDS) == NOWHERE
+    assert carriers_with(tale, *WORDS) == ON_NO_LINE
     end_of_b = tale.head()
     tale.player.server.kill()
     again = tale.through(start(Launch(home, tale.model.endpoint)).until_ready())
     assert again.head() == end_of_b
-    assert carriers_with(again, *WORDS) == NOWHERE
+    assert carriers_with(again, *WORDS) == ON_NO_LINE
     sent_on_b = [request.body.decode() for request in tale.model.narrations[asked_before:]]
     assert len(sent_on_b) == TURNS_ASIDE + 3
     assert not [word for word in WORDS if any(word in body for body in sent_on_b)]
     again.go(end_of_a)
     assert carriers_with(again, *WORDS) == ON_THEIR_LINE
     again.go(end_of_b)
-    assert carriers_with(again, *WORDS) == NOWHERE
+    assert carriers_with(again, *WORDS) == ON_NO_LINE
     kept = str(again.player.events())
     assert [word for word in WORDS if word not in kept] == []
     assert again.player.get("/verify")["ok"]
@@ -222,7 +351,7 @@ def test_a_rejected_take_is_in_no_prompt_whichever_way_one_selects(tale: Tale) -
     for node in (first, third, second, first):
         tale.go(node)
         here = carriers_with(tale, *words.values())
-        assert here == {word: EVERYWHERE if other == node else set() for other, word in words.items()}
+        assert here == {word: TOLD if other == node else NOWHERE for other, word in words.items()}
         tale.go(node)
         tale.retry("Nothing passes.")
         sent = tale.model.narrations[-1].body.decode()
@@ -233,8 +362,25 @@ def test_a_text_written_anew_is_known_only_as_what_it_became(tale: Tale) -> None
     original = tale.act("I look", "The mirrormoss glows.")
     anew = tale.revise(original, "The saltgrave glows.")
     words = ("mirrormoss", "saltgrave", "quillhaven")
-    assert carriers_with(tale, *words) == {"mirrormoss": set(), "saltgrave": EVERYWHERE, "quillhaven": set()}
+    assert carriers_with(tale, *words) == {"mirrormoss": NOWHERE, "saltgrave": TOLD, "quillhaven": NOWHERE}
     tale.correct(anew, "The quillhaven glows.")
-    assert carriers_with(tale, *words) == {"mirrormoss": set(), "saltgrave": set(), "quillhaven": EVERYWHERE}
+    assert carriers_with(tale, *words) == {"mirrormoss": NOWHERE, "saltgrave": NOWHERE, "quillhaven": TOLD}
     tale.go(original)
-    assert carriers_with(tale, *words) == {"mirrormoss": EVERYWHERE, "saltgrave": set(), "quillhaven": set()}
+    assert carriers_with(tale, *words) == {"mirrormoss": TOLD, "saltgrave": NOWHERE, "quillhaven": NOWHERE}
+
+
+def test_the_state_of_a_rejected_take_is_in_no_prompt_whichever_way_one_selects(tale: Tale) -> None:
+    words = {
+        tale.act("I wait", block(make("thing-1", "hollowbrook"))): "hollowbrook",
+        tale.retry(block(make("thing-1", "crookstaff"), scene("A crookstaff.", "thing-1"))): "crookstaff",
+        tale.retry(block(establish("dunmarrow burns"), scene("A dunmarrow."))): "dunmarrow",
+    }
+    reaches = {"hollowbrook": PROPOSED, "crookstaff": PROPOSED | {SCENE}, "dunmarrow": PROPOSED | {SCENE}}
+    for node in (*words, *list(words)[::-1]):
+        tale.go(node)
+        here = carriers_with(tale, *words.values())
+        assert here == {word: reaches[word] if other == node else NOWHERE for other, word in words.items()}
+        tale.go(node)
+        tale.retry("Nothing comes of it.")
+        sent = tale.model.narrations[-1].body.decode()
+        assert not [word for word in words.values() if word in sent]
