@@ -31,6 +31,7 @@ shreds = st.builds(lambda text, start, end: text[start:end], anything, st.intege
 @given(anything | shreds | st.text(alphabet='`{}[]">, \n\\aS:', max_size=60))
 @example("```state\n\n```state\n")
 @example("> ```state\n> \n>```")
+@example("> ```state\n>")
 def test_any_reply_is_read_exactly(raw: str) -> None:
     for version in EXTRACTORS:
         extraction = extract(raw, version)
