@@ -70,8 +70,26 @@ def _play(client: httpx.Client) -> tuple[str, list[str]]:
     turns.append(client.post(f"{of}/turns", json={"kind": "continue"}, headers=key).raise_for_status().json()["turn"])
     client.patch(of, json={"authors_note": "Slow down."}).raise_for_status()
     turns.append(_posted(client, f"{of}/turns", {"kind": "continue"})["turn"])
+    turns.append(_with_state(client, of))
     turns += _moved_about(client, of)
+    _posted(client, f"{of}/extractor", {"extractor": "1", "scope": "whole_history"})
     return campaign, turns
+
+
+def _with_state(client: httpx.Client, of: str) -> str:
+    """What the player establishes, a look, and a turn whose block is asked for in a second request."""
+    door = {"type": "create_entity", "entity": "door", "entity_type": "item", "name": "The door"}
+    ilse = {"type": "create_entity", "entity": "ilse", "entity_type": "character", "name": "Ilse"}
+    unknown = {"type": "set_possession", "item": "key", "owner": "ilse"}
+    _posted(client, f"{of}/state/corrections", {"events": [door, ilse, unknown], "note": "So that it is known."})
+    scene = {"type": "set_scene", "summary": "Ilse at the door", "location": "door", "present": ["ilse"]}
+    _posted(client, f"{of}/state/corrections", {"events": [scene]})
+    look = {"descriptors": {"colour": "grey"}, "features": ["a brass handle"], "style_notes": "Worn."}
+    client.put(f"{of}/visual-profiles/door", json=look).raise_for_status()
+    client.patch("/api/settings", json={"state_pass": True, "max_output_tokens": 160}).raise_for_status()
+    turn = _posted(client, f"{of}/turns", {"kind": "do", "text": "I lay my hand on the handle"})["turn"]
+    client.patch("/api/settings", json={"state_pass": False, "max_output_tokens": 48}).raise_for_status()
+    return str(turn)
 
 
 def _moved_about(client: httpx.Client, of: str) -> list[str]:
@@ -95,6 +113,8 @@ def _paths(campaign: str, turns: list[str]) -> list[str]:
     asked += [f"{of}/turns/{turn}/{what}" for turn in turns for what in ("prompt", "request", "reply")]
     places = "left=turned%20back&right=before%20it%20parts"
     asked += [f"{of}/tree", f"{of}/save-points", f"{of}/diff?{places}", f"{of}/story?at=5", f"{of}/story?position=30"]
+    asked += [f"{of}/state", f"{of}/state?position=40", f"{of}/state/why?path=entities.door", f"{of}/state/proposals"]
+    asked += [f"{of}/state/history?path=scene", f"{of}/scene-packet", f"{of}/visual-profiles"]
     return [*asked, "/api/settings"]
 
 
