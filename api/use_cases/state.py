@@ -146,7 +146,8 @@ def _proposal(log: EventLog, campaign: str, place: NodeFacts) -> Iterator[dict[s
 
 def judged_at(log: EventLog, campaign: str, place: NodeFacts) -> ProposalJudged | None:
     """The judgement that was recorded with a narration; None for one that was never judged."""
-    if place.turn is None:
-        return None
+    if place.turn is None:  # one that the player wrote anew
+        found = log.judgement(campaign, place.node)
+        return found if isinstance(found, ProposalJudged) else None
     told = (recorded.event for recorded in log.turn_events(campaign, place.turn))
     return next((one for one in told if isinstance(one, ProposalJudged) and one.node == place.node), None)

@@ -251,7 +251,7 @@ SENTINELS = (
     Sentinel(
         "corrected state", "ravenscar", lambda tale, word: tale.correct_state(establish(f"{word} sinks")), CORRECTED
     ),
-    Sentinel("state of a narration written anew", "larkenby", _plant_state_written_anew, CORRECTED),
+    Sentinel("state of a narration written anew", "larkenby", _plant_state_written_anew, PROPOSED),
     Sentinel("refused change", "oldenfirth", _plant_refused, frozenset({PROPOSALS})),
     Sentinel("state of a rejected take", "grimsdale", _plant_rejected_state, NOWHERE),
     Sentinel("refused change of a rejected take", "hazelmoor", _plant_rejected_refusal, NOWHERE),

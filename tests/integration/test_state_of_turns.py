@@ -258,3 +258,12 @@ def test_the_words_of_the_player_are_never_parsed(player: Player) -> None:
     revised = player.client.post(player.at(f"/nodes/{turn['node']}/revise"), json={"text": text}).json()
     assert (revised["prose"], revised["proposal"]["outcome"]) == (text, "absent")
     assert player.client.get(player.at("/state")).json()["document"]["entities"] == {}
+
+
+def test_a_narration_written_anew_is_among_the_proposals(player: Player) -> None:
+    turn = player.act(Reply(told("Oren lifts the lamp.", LAMP, OREN, HELD)))
+    revised = player.client.post(
+        player.at(f"/nodes/{turn['node']}/revise"), json={"text": "Oren takes the lamp."}
+    ).json()
+    (proposal,) = player.client.get(player.at("/state/proposals")).json()["proposals"]
+    assert (proposal["node"], proposal["turn"], proposal["outcome"]) == (revised["node"], None, "applied")

@@ -194,7 +194,7 @@ class JudgedProposal(BaseModel):
 
     node: int
     moment: int
-    turn: str
+    turn: str | None
     outcome: str
     accepted: list[dict[str, Any]]
     refused: list[RefusedShape]
