@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from sqlalchemy import Connection
 
 from adapters.event_log.log import SqlEventLog
-from domain.campaign.commands import CampaignCommand
+from domain.campaign.commands import AdoptExtractor, CampaignCommand
 from domain.campaign.events import CampaignStarted, NarrationAccepted, NodeRevised, PlayerActed, TextCorrected
 from domain.campaign.facts import CampaignFacts, StoryEvent, evolve
 from domain.campaign.story_tree import line_to
@@ -21,6 +21,7 @@ from domain.errors import FabulaError
 from domain.event import Recorded
 from domain.extraction.extraction import prose_of
 from domain.log import EventLog
+from domain.narrative.events import NarrationReread
 from projections import campaigns, prompts, story
 from projections.all import ALL
 from projections.engine.engine import Engine
@@ -35,6 +36,7 @@ from tests.fakes.sample_story import (
     prompted,
     record,
     redo,
+    reread,
     retry,
     revise,
     rewrite,
@@ -98,7 +100,20 @@ class Step:
 
 # Weighted so that stories grow: what ends a turn is drawn as often as what begins one.
 WHAT = ["delete", "settings", "revise", "cancel", "fail", "interrupt"] + ["prompt", "continue"] * 3
-MOVES = ["undo", "redo", "go", "go", "write anew", "write anew", "correct", "correct", "correct", "save", "name"]
+MOVES = [
+    "undo",
+    "redo",
+    "go",
+    "go",
+    "write anew",
+    "write anew",
+    "correct",
+    "correct",
+    "correct",
+    "save",
+    "name",
+    "reread",
+]
 STEPS = st.lists(
     st.builds(
         Step,
@@ -163,8 +178,20 @@ class Telling:
             elif step.what == "delete":
                 self.log.delete_campaign(step.campaign)
                 self.turns.pop(step.campaign)
+            elif step.what == "reread":
+                self._reread(step.campaign, step.which)
             else:
                 self._take(step)
+
+    def _reread(self, campaign: str, which: int) -> None:
+        """Another extractor for the whole history, which takes the first character off some narrations."""
+        happened = self.log.read(0, 10_000, stream=campaign)
+        told = [one.event for one in happened if isinstance(one.event, NarrationAccepted)]
+        readings = tuple(
+            reread(one.node, at=(one.branch, one.depth), raw=one.raw_reply, cut=one.raw_reply[:1])
+            for one in told[which:]
+        )
+        self.log.execute(AdoptExtractor(campaign, "3", "whole_history", readings, len(happened)))
 
     def _take(self, step: Step) -> None:
         if step.campaign not in self.turns:
@@ -252,11 +279,13 @@ def agree_on_what_was(
     log: SqlEventLog, connection: Connection, campaign: str, events: Sequence[Recorded], position: int
 ) -> None:
     """The line that was active at a position, as the events until then tell it."""
-    facts, said = CampaignFacts(campaign), dict[int, str]()
+    facts, said, mended = CampaignFacts(campaign), dict[int, str](), set[int]()
     for recorded in events:
         if recorded.position <= position:
             facts = evolve(facts, cast("StoryEvent", recorded.event))
-            said |= text_of(recorded.event)
+            mended |= {recorded.event.node} if isinstance(recorded.event, TextCorrected) else set()
+            if not (isinstance(recorded.event, NarrationReread) and recorded.event.node in mended):
+                said |= text_of(recorded.event)
     assert log.head_at(campaign, position) == facts.head
     line = [node.node for node in line_to(facts, facts.head)]
     page = story.page(connection, campaign, log.line(campaign, facts.head), limit=10_000, as_of=position)
@@ -272,6 +301,8 @@ def text_of(event: object) -> dict[int, str]:
             return {1: event.opening}
         case PlayerActed() | NodeRevised() | TextCorrected():
             return {event.node: event.text}
+        case NarrationReread():
+            return {event.node: event.prose}
         case NarrationAccepted():
             return {event.node: prose_of(event.raw_reply, event.removals)}
         case _:

@@ -38,10 +38,12 @@ def _played(home: Path) -> dict[str, Any]:
         ready = server.stdout.readline()
         assert READY in ready, ready
         where = ready.split(READY)[1].split()[0]
-        with httpx.Client(base_url=where, timeout=300) as client:
-            campaign, turns = _play(client)
-            answers = {path: _asked(client, path) for path in _paths(campaign, turns)}
-        server.terminate()
+        try:
+            with httpx.Client(base_url=where, timeout=300) as client:
+                campaign, turns = _play(client)
+                answers = {path: _asked(client, path) for path in _paths(campaign, turns)}
+        finally:
+            server.terminate()
         assert server.wait() == 0
     return answers
 
@@ -113,7 +115,7 @@ def _paths(campaign: str, turns: list[str]) -> list[str]:
     asked += [f"{of}/turns/{turn}/{what}" for turn in turns for what in ("prompt", "request", "reply")]
     places = "left=turned%20back&right=before%20it%20parts"
     asked += [f"{of}/tree", f"{of}/save-points", f"{of}/diff?{places}", f"{of}/story?at=5", f"{of}/story?position=30"]
-    asked += [f"{of}/state", f"{of}/state?position=40", f"{of}/state/why?path=entities.door", f"{of}/state/proposals"]
+    asked += [f"{of}/state", f"{of}/state?position=40", f"{of}/state/why?path=entities.door.name", f"{of}/state/proposals"]
     asked += [f"{of}/state/history?path=scene", f"{of}/scene-packet", f"{of}/visual-profiles"]
     return [*asked, "/api/settings"]
 
