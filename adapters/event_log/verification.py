@@ -114,7 +114,8 @@ def _follow(walk: _Walk, stream: str, happened: DomainEvent) -> str | None:
             body = rebuild(happened.body, base if happened.body.base == name else None, said)
         except ValueError as error:
             return f"the request that it records cannot be rebuilt: {error}"
-        walk.bodies[stream] = (happened.turn, body)
+        if happened.purpose == "narration":  # no other is what a later one is based on
+            walk.bodies[stream] = (happened.turn, body)
     return None
 
 

@@ -74,7 +74,7 @@ class Bodies:
 
     def _prompt_of(self, campaign: str, turn: str) -> PromptSent:
         for recorded in self._log.turn_events(campaign, turn):
-            if isinstance(recorded.event, PromptSent):
+            if isinstance(recorded.event, PromptSent) and recorded.event.purpose == "narration":
                 return recorded.event
         raise LogDamaged(campaign, 0, f"turn {turn}, on which another request is based, has no record")
 

@@ -594,9 +594,11 @@ class MemoryEventLog:
         name, base = bodies.get(stream, ("", b""))
         said = self.payloads(stream, happened.body.words)
         try:
-            bodies[stream] = (happened.turn, rebuild(happened.body, base if happened.body.base == name else None, said))
+            body = rebuild(happened.body, base if happened.body.base == name else None, said)
         except ValueError as error:
             return str(error)
+        if happened.purpose == "narration":
+            bodies[stream] = (happened.turn, body)
         return None
 
     def verify(self, stream: str | None = None) -> Verification:

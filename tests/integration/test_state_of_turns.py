@@ -182,6 +182,7 @@ def test_both_requests_are_recorded_and_accounted_each_for_itself(tmp_path: Path
         later = player.act(Reply("Rain."), Reply('{"events": []}'))
         kept = player.client.get(player.at(f"/nodes/{later['node']}/request"))
         assert kept.content == player.model.narrations[-2].body
+        assert player.client.get(player.at("/verify")).json()["ok"], "each request is based on a narration's"
 
 
 def test_a_narration_that_brings_its_block_is_not_asked_again(tmp_path: Path) -> None:
