@@ -1,6 +1,6 @@
 """`fabula doctor --leaks`: protocol that stayed in stored narrations."""
 
-from dataclasses import asdict
+from typing import Any
 
 import typer
 from rich.table import Table
@@ -22,7 +22,7 @@ def count_leaks(config: Config, *, as_json: bool) -> None:
         found = list(campaign_leaks(store))
     leaking = [each for each in found if each.nodes]
     if as_json:
-        print_json({"ok": not leaking, "campaigns": [asdict(each) for each in found]})
+        print_json({"ok": not leaking, "campaigns": [as_json(each) for each in found]})
     elif leaking:
         console().print(_table(leaking))
     narrations = sum(each.narrations for each in found)
@@ -30,6 +30,11 @@ def count_leaks(config: Config, *, as_json: bool) -> None:
         say(f"{sum(len(each.nodes) for each in found)} of {narrations} narrations hold what reads like protocol.")
     if leaking:
         raise typer.Exit(NOT_SO)
+
+
+def as_json(each: CampaignLeaks) -> dict[str, Any]:
+    """What was found in a story, as plain JSON values."""
+    return {**vars(each), "leaks": dict(each.leaks)}
 
 
 def _table(leaking: list[CampaignLeaks]) -> Table:

@@ -13,7 +13,7 @@ from domain.extraction.json_lines import json_run
 from domain.extraction.lines import Line, is_blank, is_sentence, is_state_heading, lines_of
 from domain.extraction.objects import Object
 from domain.extraction.payload import Undecodable
-from domain.extraction.proposals import EVENTS, Events, understood, understood_unfenced, unquoted
+from domain.extraction.proposals import EVENTS, Events, is_json, understood, understood_unfenced, unquoted
 from domain.extraction.reading import Claim, Cut, Reading
 
 BLOCK = "block"
@@ -106,6 +106,8 @@ class _Search:
         events = self._understood(fence, end)
         if events is None and (not self._is_ours(fence, end) or self._holds_story(fence.inside, end)):
             return None
+        if events is None and fence.marks.label != STATE and is_json(self._text[fence.inside : end]):
+            return None  # it can be read, and is no proposal: a character's own
         return self._fenced_cut(BLOCK, fence, end, closing.behind, events)
 
     def _open(self, fence: "_Fence", limit: int) -> Cut | None:

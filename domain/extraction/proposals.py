@@ -71,3 +71,12 @@ def _is_event(value: Any) -> bool:
 
 def _are_events(values: list[Any], event_types: AbstractSet[str]) -> bool:
     return all(_is_event(value) and value[TYPE] in event_types for value in values)
+
+
+def is_json(text: str) -> bool:
+    """Whether a text can be read as it stands, whatever it says."""
+    try:
+        decode(text)
+    except Undecodable:
+        return False
+    return True

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from adapters.event_log.database import Database
 from adapters.event_log.log import SqlEventLog
+from domain.extraction.extractors import DEFAULT_VERSION
 from replays.adopting import adopt_whole_history
 from replays.generated_log.chance import SeededNames, StoryTime
 from replays.generated_log.installation import Installation, Progress, Size
@@ -46,12 +47,13 @@ def write(
 
 
 def _read_anew(log: SqlEventLog) -> int:
-    """Puts the former extractor in force for the whole history of the oldest story that it reads otherwise.
+    """Goes back to the former extractor for the whole history of the oldest story that it reads otherwise, and returns.
 
     How many events that appends.
     """
     before = log.max_position()
     for campaign in campaigns(log, before):
         if adopt_whole_history(log, campaign, Released(_FORMER)).readings:
+            adopt_whole_history(log, campaign, Released(DEFAULT_VERSION))
             break
     return log.max_position() - before

@@ -280,3 +280,14 @@ def test_twice_the_text_is_twice_the_work(unit: str, prefix: str) -> None:
     """Counted in calls, so that it is the same on every machine; what happens inside a pattern, the bench times."""
     short, long = (calls(prefix + unit * (length // len(unit))) for length in (3_000, 6_000))
     assert long <= 2.2 * short + 300
+
+
+@pytest.mark.parametrize(
+    "own",
+    ['{"events": {"monday": "dance"}}', '{"events":"none today","by":"port"}', '{"log":{"events":[]},"by":"Vesna"}'],
+)
+@pytest.mark.parametrize("fence", ["```json", "```"])
+def test_json_of_the_story_that_only_looks_like_a_block_stays(fence: str, own: str) -> None:
+    raw = f"Rain falls.\n\n{fence}\n{own}\n```\n\nGo."
+    extraction = extract(raw)
+    assert (extraction.prose, extraction.proposal) == (raw, "absent")

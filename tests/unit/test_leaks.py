@@ -1,7 +1,12 @@
 """What of the protocol stayed in a narration, counted by kind."""
 
+from collections import Counter
+
+import orjson
 import pytest
 
+from api.cli.leaks import as_json
+from api.use_cases.leaks import CampaignLeaks
 from domain.extraction.leaks import leaks
 from domain.prompt import texts
 
@@ -53,3 +58,8 @@ def test_all_of_a_narration_is_counted() -> None:
 
 def test_a_long_line_takes_no_time_to_speak_of() -> None:
     assert not leaks("[" * 1_000_000 + "x" * 1_000_000)
+
+
+def test_what_was_found_can_be_told_to_a_program() -> None:
+    found = CampaignLeaks("c_one", "One", narrations=2, leaks=Counter(fence=1), nodes=[3])
+    assert orjson.loads(orjson.dumps(as_json(found)))["leaks"] == {"fence": 1}
