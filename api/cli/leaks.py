@@ -22,7 +22,7 @@ def count_leaks(config: Config, *, as_json: bool) -> None:
         found = list(campaign_leaks(store))
     leaking = [each for each in found if each.nodes]
     if as_json:
-        print_json({"ok": not leaking, "campaigns": [as_json(each) for each in found]})
+        print_json({"ok": not leaking, "campaigns": [as_plain(each) for each in found]})
     elif leaking:
         console().print(_table(leaking))
     narrations = sum(each.narrations for each in found)
@@ -32,7 +32,7 @@ def count_leaks(config: Config, *, as_json: bool) -> None:
         raise typer.Exit(NOT_SO)
 
 
-def as_json(each: CampaignLeaks) -> dict[str, Any]:
+def as_plain(each: CampaignLeaks) -> dict[str, Any]:
     """What was found in a story, as plain JSON values."""
     return {**vars(each), "leaks": dict(each.leaks)}
 

@@ -96,7 +96,8 @@ class _Search:
         if marks.label == STATE or marks.label in OWN:
             fence = _Fence(marks, marks.inside)
             cut = self._closed(fence, below) if below and closed else None
-            cut = cut or self._open(fence, below.start if below else len(self._text))
+            if not (cut or (below and closed and self._is_own(fence, below.ticks))):
+                cut = self._open(fence, below.start if below else len(self._text))
         self._at = cut.end if cut else self._behind_story(marks, marks.inside, below if closed else None)
         return cut
 
@@ -104,10 +105,10 @@ class _Search:
         """The fence as a block, whether or not what it holds can be read."""
         end = closing.ticks
         events = self._understood(fence, end)
-        if events is None and (not self._is_ours(fence, end) or self._holds_story(fence.inside, end)):
+        if events is None and (
+            not self._is_ours(fence, end) or self._is_own(fence, end) or self._holds_story(fence.inside, end)
+        ):
             return None
-        if events is None and fence.marks.label != STATE and is_json(self._text[fence.inside : end]):
-            return None  # it can be read, and is no proposal: a character's own
         return self._fenced_cut(BLOCK, fence, end, closing.behind, events)
 
     def _open(self, fence: "_Fence", limit: int) -> Cut | None:
@@ -137,6 +138,10 @@ class _Search:
         if fence.marks.label == STATE:
             return True
         return begins_block(self._text, fence.inside, end, self._context, fenced=True)
+
+    def _is_own(self, fence: "_Fence", end: int) -> bool:
+        """Whether what a closed fence holds can be read and is no proposal: a character's own."""
+        return fence.marks.label != STATE and is_json(self._text[fence.inside : end])
 
     def _holds_story(self, start: int, end: int) -> bool:
         """Whether a paragraph of sentences stands in the fence: one that was never closed ends above it."""

@@ -5,7 +5,7 @@ from collections import Counter
 import orjson
 import pytest
 
-from api.cli.leaks import as_json
+from api.cli.leaks import as_plain
 from api.use_cases.leaks import CampaignLeaks
 from domain.extraction.leaks import leaks
 from domain.prompt import texts
@@ -62,4 +62,4 @@ def test_a_long_line_takes_no_time_to_speak_of() -> None:
 
 def test_what_was_found_can_be_told_to_a_program() -> None:
     found = CampaignLeaks("c_one", "One", narrations=2, leaks=Counter(fence=1), nodes=[3])
-    assert orjson.loads(orjson.dumps(as_json(found)))["leaks"] == {"fence": 1}
+    assert orjson.loads(orjson.dumps(as_plain(found)))["leaks"] == {"fence": 1}
