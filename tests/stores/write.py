@@ -115,7 +115,12 @@ def _paths(campaign: str, turns: list[str]) -> list[str]:
     asked += [f"{of}/turns/{turn}/{what}" for turn in turns for what in ("prompt", "request", "reply")]
     places = "left=turned%20back&right=before%20it%20parts"
     asked += [f"{of}/tree", f"{of}/save-points", f"{of}/diff?{places}", f"{of}/story?at=5", f"{of}/story?position=30"]
-    asked += [f"{of}/state", f"{of}/state?position=40", f"{of}/state/why?path=entities.door.name", f"{of}/state/proposals"]
+    asked += [
+        f"{of}/state",
+        f"{of}/state?position=40",
+        f"{of}/state/why?path=entities.door.name",
+        f"{of}/state/proposals",
+    ]
     asked += [f"{of}/state/history?path=scene", f"{of}/scene-packet", f"{of}/visual-profiles"]
     return [*asked, "/api/settings"]
 
