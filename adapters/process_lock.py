@@ -63,15 +63,20 @@ class ProcessLock:
 @contextmanager
 def _proof_of_death(path: Path) -> Iterator[bool]:
     """Whether nobody holds the lock. While the context lasts nobody can take it either, if so."""
-    try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    except FileNotFoundError:
-        yield True
-        return
-    try:
-        yield _locked(descriptor)
-    finally:
-        os.close(descriptor)
+    while True:
+        try:
+            descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            yield True
+            return
+        try:
+            proved = _locked(descriptor)
+            # A file that was swept away as we opened it proves nothing of the one that was made in its place.
+            if not proved or _is_at(path, descriptor):
+                yield proved
+                return
+        finally:
+            os.close(descriptor)
 
 
 def _locked(descriptor: int) -> bool:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from adapters import process_lock
 from adapters.process_lock import ProcessLock
 
 REPOSITORY = Path(__file__).parents[2]
@@ -168,3 +169,28 @@ def test_releasing_twice_does_nothing(locks: Path) -> None:
     lock.release()
     lock.release()
     assert list(locks.iterdir()) == []
+
+
+def test_a_file_that_was_swept_away_as_it_was_opened_proves_nothing(
+    locks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another sweep removes it, and its owner makes it again, between our opening of it and our asking for its lock."""
+    mine, path = ProcessLock(locks, "p_mine"), locks / "p_slow.lock"
+    path.touch()
+    owners: list[ProcessLock] = []
+    ask = process_lock._locked
+
+    def asked_late(descriptor: int) -> bool:
+        if not owners:
+            path.unlink()
+            owners.append(ProcessLock(locks, "p_slow"))
+        return ask(descriptor)
+
+    monkeypatch.setattr(process_lock, "_locked", asked_late)
+    assert not mine.is_dead("p_slow")
+    owners.pop().release()
+    path.touch()
+    mine.sweep({"p_mine"})
+    assert path.exists(), "it is held"
+    owners.pop().release()
+    mine.release()
