@@ -54,8 +54,11 @@ def _differ(serving: Follower, building: Follower) -> bool | None:
 def first_difference_of(serving: Follower, again: Follower, progress: Progress) -> Difference | None:
     """The first row of a view that another build of it, which is made for this, has not as it is.
 
-    Raises what keeps the other build from being made.
+    The view is brought up to the log first, as far as it comes: of one whose rows were deleted a moment ago, to be empty is
+    no agreement. Raises what keeps the other build from being made.
     """
+    while serving.step():
+        pass
     target = serving.standing().position
     while again.position < target:
         progress(again.position, target)

@@ -465,6 +465,19 @@ def test_a_check_tells_a_row_that_one_side_has_not(log: SqlEventLog, opening: Op
     assert (found.stored is None) == (missing == "stored")
 
 
+def test_a_check_of_views_that_were_lost_says_how_far_it_came(log: SqlEventLog, opening: Opening, kept: Kept) -> None:
+    """It is brought up first: an empty view agrees with an empty one, and that would say nothing."""
+    tell_many(log, 3)
+    with opening() as views:
+        views.catch_up()
+    kept.lose("story")
+    asked = list[tuple[int, int]]()
+    views = opening()
+    assert views.check("story", lambda done, target: asked.append((done, target))) is None
+    newest = log.max_position()
+    assert asked[-1] == (newest, newest)
+
+
 def test_a_check_while_turns_are_told_finds_nothing(log: SqlEventLog, opening: Opening) -> None:
     tell_many(log, 20)
     views = opening(page=5)
