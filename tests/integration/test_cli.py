@@ -3,7 +3,6 @@
 import asyncio
 import hashlib
 import io
-import logging
 import os
 import shutil
 import signal
@@ -18,7 +17,6 @@ from typing import Any
 import httpx
 import orjson
 import pytest
-import structlog
 import typer
 
 from adapters.time_and_names import RandomNames
@@ -70,15 +68,12 @@ def free_port() -> int:
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No variable of the machine's own; ports that nobody else has; logging as it was before."""
+    """No variable of the machine's own; ports that nobody else has."""
     for name in [name for name in os.environ if name.startswith("FABULA_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("FABULA_PORT", str(free_port()))
     monkeypatch.setenv("FABULA_NARRATOR_PORT", str(free_port()))
-    handlers = logging.root.handlers[:]
     yield
-    structlog.reset_defaults()
-    logging.root.handlers[:] = handlers
 
 
 @pytest.fixture

@@ -2,7 +2,6 @@
 
 import io
 import json
-import logging
 import os
 import shutil
 from collections.abc import Iterator
@@ -11,7 +10,6 @@ from typing import Any
 
 import orjson
 import pytest
-import structlog
 
 from adapters.time_and_names import RandomNames
 from api.cli import exits
@@ -73,13 +71,10 @@ class Shell:
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """No variable of the machine's own; logging as it was before."""
+    """No variable of the machine's own."""
     for name in [name for name in os.environ if name.startswith("FABULA_")]:
         monkeypatch.delenv(name)
-    handlers = logging.root.handlers[:]
     yield
-    structlog.reset_defaults()
-    logging.root.handlers[:] = handlers
 
 
 @pytest.fixture(scope="module")
