@@ -67,13 +67,12 @@ def free_port() -> int:
 
 
 @pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No variable of the machine's own; ports that nobody else has."""
     for name in [name for name in os.environ if name.startswith("FABULA_")]:
         monkeypatch.delenv(name)
     monkeypatch.setenv("FABULA_PORT", str(free_port()))
     monkeypatch.setenv("FABULA_NARRATOR_PORT", str(free_port()))
-    yield
 
 
 @pytest.fixture

@@ -70,11 +70,10 @@ class Shell:
 
 
 @pytest.fixture(autouse=True)
-def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def environment(monkeypatch: pytest.MonkeyPatch) -> None:
     """No variable of the machine's own."""
     for name in [name for name in os.environ if name.startswith("FABULA_")]:
         monkeypatch.delenv(name)
-    yield
 
 
 @pytest.fixture(scope="module")
