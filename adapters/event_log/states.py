@@ -29,15 +29,13 @@ _TELLING = (ProposalJudged.topic, StateCorrected.topic)
 _GROWING = (PlayerActed.topic, NarrationAccepted.topic, NodeRevised.topic)
 
 _THIS = (state_version.c.campaign == bindparam("of"), state_version.c.version == bindparam("at"))
+_THIS_NODE = (node.c.campaign == bindparam("of"), node.c.node == bindparam("at"))
+_THIS_CAMPAIGN = campaign.c.campaign == bindparam("of")
+_ROW = select(state_version.c.version, state_version.c.previous, state_version.c.changed_at, state_version.c.document)
 # From a version back to the newest one that holds a whole document.
-_FIRST = select(
-    state_version.c.version, state_version.c.previous, state_version.c.changed_at, state_version.c.document
-).where(*_THIS)
-_BACK = _FIRST.cte("back", recursive=True)
+_BACK = _ROW.where(*_THIS).cte("back", recursive=True)
 _STEPS = _BACK.union_all(
-    select(
-        state_version.c.version, state_version.c.previous, state_version.c.changed_at, state_version.c.document
-    ).where(
+    _ROW.where(
         state_version.c.campaign == bindparam("of"),
         state_version.c.version == _BACK.c.previous,
         _BACK.c.document.is_(None),
@@ -49,27 +47,13 @@ _NEAREST = Prepared(
     )
 )
 _VERSION = Prepared(select(state_version).where(*_THIS))
-_OF_NODE = Prepared(select(node.c.state).where(node.c.campaign == bindparam("of"), node.c.node == bindparam("at")))
-_NEWEST = Prepared(select(campaign.c.last_state).where(campaign.c.campaign == bindparam("of")))
+_OF_NODE = Prepared(select(node.c.state).where(*_THIS_NODE))
+_NEWEST = Prepared(select(campaign.c.last_state).where(_THIS_CAMPAIGN))
 _NEW_VERSION = inserting(state_version)
-_NOTE_NEWEST = Prepared(
-    update(campaign).where(campaign.c.campaign == bindparam("of")).values(last_state=bindparam("to_version"))
-)
-_NOTE_AT_NODE = Prepared(
-    update(node)
-    .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("at"))
-    .values(state=bindparam("to_version"))
-)
-_NOTE_JUDGED = Prepared(
-    update(node)
-    .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("at"))
-    .values(judged_at=bindparam("to_position"))
-)
-_NOTE_REREAD = Prepared(
-    update(node)
-    .where(node.c.campaign == bindparam("of"), node.c.node == bindparam("at"))
-    .values(reread_at=bindparam("to_position"))
-)
+_NOTE_NEWEST = Prepared(update(campaign).where(_THIS_CAMPAIGN).values(last_state=bindparam("to_version")))
+_NOTE_AT_NODE = Prepared(update(node).where(*_THIS_NODE).values(state=bindparam("to_version")))
+_NOTE_JUDGED = Prepared(update(node).where(*_THIS_NODE).values(judged_at=bindparam("to_position")))
+_NOTE_REREAD = Prepared(update(node).where(*_THIS_NODE).values(reread_at=bindparam("to_position")))
 _EVENTS = (
     select(event.c.position, event.c.topic, event.c.payload)
     .where(
